@@ -1,4 +1,21 @@
 export {
+  type Backend,
+  type BackendInfo,
+  type CacheDtype,
+  type CacheOptions,
+  type CompileOptions,
+  type Executable,
+  type KvCache,
+  numericsVersion,
+  type OpTiming,
+  type SampleRow,
+  type StepOptions,
+  type StepOutput,
+  type StepResult,
+} from './backend/backend.ts';
+export { checkFileRange, type FileMapper, type MappedFile, MemoryFile } from './backend/files.ts';
+export type { LoadWeightsOptions, WeightSource, WeightSpec, Weights } from './backend/weights.ts';
+export {
   AbortError,
   ContextLengthError,
   DisposedError,
@@ -10,3 +27,40 @@ export {
   UnsupportedError,
 } from './errors/errors.ts';
 export { HearthError, type HearthErrorOptions } from './errors/hearth-error.ts';
+export { type Batch, type BatchLimits, type BlockTable, checkBatch } from './program/batch.ts';
+export type {
+  Activation,
+  AddOp,
+  AddRmsNormOp,
+  AttentionOp,
+  BufferSpec,
+  CacheGroupSpec,
+  CacheLayerSpec,
+  CaptureOp,
+  CaptureSpec,
+  EmbedOp,
+  GatedActivationOp,
+  GatherRowsOp,
+  LinearOp,
+  Op,
+  Program,
+  RmsNormOp,
+  RopeOp,
+  RopeSpec,
+  RopeTableOp,
+  RowKind,
+  View,
+  WeightId,
+  WriteCacheOp,
+} from './program/program.ts';
+export {
+  type DtypeInfo,
+  isQuantizedDtype,
+  type QuantizedDtype,
+  type WeightDtype,
+  weightByteLength,
+  weightDtypes,
+} from './tensor/dtypes.ts';
+export { bf16ToF32, f16ToF32, f32ToBf16, f32ToF16 } from './tensor/half.ts';
+export { packedByteLength, packedLayoutVersion, packMatrix, tileRows } from './tensor/packed-layout.ts';
+export { dequantizeBlocks, type QuantizedBlocks, splitQuantizedBlocks } from './tensor/quantized-blocks.ts';

@@ -1,0 +1,57 @@
+import { InvalidModelError } from '../errors/errors.ts';
+
+/**
+ * A file opened for random reads. The native implementation memory-maps it and native code reads the mapping directly;
+ * the plain one reads with ordinary file calls. Bytes of a mapping never reach JavaScript as a view: `read` copies.
+ */
+export interface MappedFile {
+  readonly path: string;
+  /** Bytes in the file when it was opened. */
+  readonly size: number;
+  /** A copy of `length` bytes from `offset`. Rejects with InvalidModelError when the range is not within the file. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+  /** Safe to call twice. */
+  close(): Promise<void>;
+}
+
+export interface FileMapper {
+  open(path: string): Promise<MappedFile>;
+}
+
+/** Rejects a range that is not within the file, before anything is allocated. */
+export function checkFileRange(file: { path: string; size: number }, offset: number, length: number): void {
+  if (
+    !Number.isSafeInteger(offset) ||
+    !Number.isSafeInteger(length) ||
+    offset < 0 ||
+    length < 0 ||
+    offset + length > file.size
+  ) {
+    throw new InvalidModelError(
+      `${file.path} has ${file.size} bytes, but bytes ${offset} to ${offset + length} are needed. The file is cut short or damaged.`,
+      { details: { path: file.path, size: file.size, offset, length } },
+    );
+  }
+}
+
+/** Bytes in memory behind the `MappedFile` interface, for tests and for models made on the fly. */
+export class MemoryFile implements MappedFile {
+  readonly path: string;
+  readonly #bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array, path = '(memory)') {
+    this.#bytes = bytes;
+    this.path = path;
+  }
+
+  get size(): number {
+    return this.#bytes.length;
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    checkFileRange(this, offset, length);
+    return this.#bytes.slice(offset, offset + length);
+  }
+
+  async close(): Promise<void> {}
+}
