@@ -28,6 +28,7 @@ export {
 } from './errors/errors.ts';
 export { HearthError, type HearthErrorOptions } from './errors/hearth-error.ts';
 export { type Batch, type BatchLimits, type BlockTable, checkBatch } from './program/batch.ts';
+export { checkProgram, type OpAccess, opAccess } from './program/check-program.ts';
 export type {
   Activation,
   AddOp,
