@@ -67,7 +67,8 @@ export function checkBatch(batch: Batch, program: Program, limits: BatchLimits):
   for (let s = 0; s < numSequences; s++) {
     const start = cuSeqlensQ[s]!;
     const end = cuSeqlensQ[s + 1]!;
-    if (end <= start) fail(`cuSeqlensQ must ascend strictly, sequence ${s} goes from ${start} to ${end}.`);
+    if (end <= start || end > numTokens)
+      fail(`cuSeqlensQ must ascend strictly, sequence ${s} goes from ${start} to ${end}.`);
     const contextLen = contextLens[s]!;
     if (contextLen < end - start || contextLen > program.contextLength) {
       fail(`sequence ${s} has a context of ${contextLen}, allowed are ${end - start} to ${program.contextLength}.`);

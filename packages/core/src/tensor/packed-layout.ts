@@ -29,7 +29,7 @@ export function packedByteLength(dtype: WeightDtype, rows: number, columns: numb
  *
  * @param bytes the matrix as in a file, row-major, `weightByteLength(dtype, rows · columns)` bytes
  * @param rowOrder packed row i is file row `rowOrder[i]`; the identity when absent
- * @throws InvalidArgumentError when the sizes disagree
+ * @throws InvalidArgumentError when the sizes disagree or the order names a row that is not there
  */
 export function packMatrix(
   dtype: WeightDtype,
@@ -50,6 +50,10 @@ export function packMatrix(
   }
   if (rowOrder && rowOrder.length !== rows) {
     throw new InvalidArgumentError(`The row order must have ${rows} entries, got ${rowOrder.length}.`);
+  }
+  const missingRow = rowOrder?.find((row) => row >= rows);
+  if (missingRow !== undefined) {
+    throw new InvalidArgumentError(`The row order names row ${missingRow} of a matrix of ${rows} rows.`);
   }
   // A block is a sequence of fields; each field is interleaved by rows as a unit of so many bytes.
   const units = isQuantizedDtype(dtype) ? fieldUnits(dtype) : [blockBytes];

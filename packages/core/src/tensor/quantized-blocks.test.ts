@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import type { QuantizedDtype } from './dtypes.ts';
+import { dequantizeBlocks, splitQuantizedBlocks } from './quantized-blocks.ts';
+
+const half = { one: 0x3c00, minusTwo: 0xc000, smallest: 0x0001, largest: 0x7bff, minusZero: 0x8000 } as const;
+
+/** A block by hand: f16 fields, then code bytes. */
+function block(halves: readonly number[], codes: readonly number[]): Uint8Array {
+  const bytes = new Uint8Array(halves.length * 2 + codes.length);
+  const view = new DataView(bytes.buffer);
+  for (const [i, bits] of halves.entries()) view.setUint16(i * 2, bits, true);
+  bytes.set(codes, halves.length * 2);
+  return bytes;
+}
+
+function values(dtype: QuantizedDtype, bytes: Uint8Array): Float32Array {
+  return dequantizeBlocks(splitQuantizedBlocks(dtype, bytes));
+}
+
+const range = (length: number, of: (i: number) => number) => Array.from({ length }, (_, i) => of(i));
+const repeat = (value: number, length: number) => new Array<number>(length).fill(value);
+/** Nibble bytes whose element i is i mod 16 and element i + 16 is 15 − i. */
+const nibbles = range(16, (i) => i | ((15 - i) << 4));
+
+describe('splitQuantizedBlocks', () => {
+  it('q8_0: signed codes in order', () => {
+    const codes = range(32, (i) => i * 8 - 128);
+    const blocks = splitQuantizedBlocks(
+      'q8_0',
+      block(
+        [half.minusTwo],
+        codes.map((code) => code & 255),
+      ),
+    );
+    expect([...blocks.codes]).toEqual(codes);
+    expect([...blocks.scales]).toEqual([-2]);
+    expect(blocks.mins).toBeUndefined();
+  });
+
+  it('q4_0: low nibbles are elements 0..15, high nibbles 16..31, each less 8', () => {
+    const blocks = splitQuantizedBlocks('q4_0', block([half.one], nibbles));
+    expect([...blocks.codes]).toEqual([...range(16, (i) => i - 8), ...range(16, (i) => 7 - i)]);
+    expect(blocks.mins).toBeUndefined();
+  });
+
+  it('q4_1: the scale comes before the minimum; codes are not shifted', () => {
+    const blocks = splitQuantizedBlocks('q4_1', block([half.one, half.minusTwo], nibbles));
+    expect([...blocks.codes]).toEqual([...range(16, (i) => i), ...range(16, (i) => 15 - i)]);
+    expect([...blocks.scales]).toEqual([1]);
+    expect([...blocks.mins!]).toEqual([-2]);
+  });
+
+  it('reads blocks one after another, also from the middle of a buffer', () => {
+    const first = block([half.one], nibbles);
+    const second = block([half.minusTwo], repeat(0x88, 16));
+    const bytes = new Uint8Array(3 + first.length + second.length);
+    bytes.set(first, 3);
+    bytes.set(second, 3 + first.length);
+    const blocks = splitQuantizedBlocks('q4_0', bytes.subarray(3));
+    expect([...blocks.scales]).toEqual([1, -2]);
+    expect([...blocks.codes.subarray(0, 2)]).toEqual([-8, -7]);
+    expect([...blocks.codes.subarray(32)]).toEqual(repeat(0, 32));
+  });
+});
+
+describe('dequantizeBlocks', () => {
+  it('multiplies exactly at both ends of the scale range', () => {
+    const codes = repeat(127, 32);
+    expect(values('q8_0', block([half.smallest], codes))[0]).toBe(127 * 2 ** -24);
+    expect(values('q8_0', block([half.largest], codes))[0]).toBe(127 * 65504);
+  });
+
+  it('keeps the sign of zero of formats without a minimum: −2 · 0 is −0, as in the file format', () => {
+    expect(Object.is(values('q8_0', block([half.minusTwo], repeat(0, 32)))[0], -0)).toBe(true);
+    expect(Object.is(values('q4_0', block([half.minusTwo], repeat(0x88, 16)))[31], -0)).toBe(true);
+    expect(Object.is(values('q4_0', block([half.one], repeat(0x88, 16)))[31], 0)).toBe(true);
+  });
+
+  it('adds a minimum with one rounding', () => {
+    const largest = values('q4_1', block([half.largest, half.smallest], repeat(0xff, 16)));
+    expect(largest[0]).toBe(Math.fround(15 * 65504 + 2 ** -24));
+    const cancelled = values('q4_1', block([half.one, half.minusTwo], repeat(0x22, 16)));
+    expect(Object.is(cancelled[0], 0)).toBe(true);
+  });
+});
