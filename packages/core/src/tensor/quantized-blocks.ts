@@ -39,16 +39,15 @@ export function splitQuantizedBlocks(dtype: QuantizedDtype, bytes: Uint8Array): 
 }
 
 /**
- * The floats of quantized blocks: fround(fround(scale · code) + min), without the addition in formats that have no minimum
- * (so a negative scale times code 0 is −0, as every reader of the format has it). The product is exact (11 + 8 bits), so
- * this is at most one rounding.
+ * The floats of quantized blocks: fround(fround(scale · code) + min), where a format without a minimum adds +0, so that a
+ * negative scale times code 0 is +0 and not −0 (docs/numerics.md, embed). The product is exact (11 + 8 bits), so this is one
+ * rounding.
  */
 export function dequantizeBlocks({ codes, scales, mins }: QuantizedBlocks): Float32Array {
   const values = new Float32Array(codes.length);
   for (let i = 0; i < codes.length; i++) {
     const block = i >> 5;
-    const product = scales[block]! * codes[i]!;
-    values[i] = mins ? product + mins[block]! : product;
+    values[i] = scales[block]! * codes[i]! + (mins ? mins[block]! : 0);
   }
   return values;
 }
