@@ -27,6 +27,9 @@ export {
   UnsupportedError,
 } from './errors/errors.ts';
 export { HearthError, type HearthErrorOptions } from './errors/hearth-error.ts';
+export { exp32 } from './math/exp32.ts';
+export { fma32 } from './math/fma32.ts';
+export { log32 } from './math/log32.ts';
 export { type Batch, type BatchLimits, type BlockTable, checkBatch } from './program/batch.ts';
 export { checkProgram, type OpAccess, opAccess } from './program/check-program.ts';
 export type {
