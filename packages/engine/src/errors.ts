@@ -1,0 +1,49 @@
+import { HearthError } from '@hearth/core';
+
+/** The session is generating or computing; one piece of work at a time. Wait for it, stop it, or use another session. */
+export class SessionBusyError extends HearthError {
+  constructor(what: string) {
+    super(
+      'session_busy',
+      `This session is working and cannot ${what} now. Await the running call, stop it, or create another session.`,
+      { details: { what } },
+    );
+  }
+}
+
+/** A session is never cut back below its anchor, the leading tokens that were fixed when it was made. */
+export class AnchorError extends HearthError {
+  readonly length: number;
+  readonly anchor: number;
+
+  constructor(length: number, anchor: number) {
+    super(
+      'below_anchor',
+      `The session cannot be cut back to ${length} tokens: its first ${anchor} are its anchor. Create a new session instead.`,
+      { details: { length, anchor } },
+    );
+    this.length = length;
+    this.anchor = anchor;
+  }
+}
+
+/**
+ * Sessions that are working right now hold every cache block. Idle sessions' blocks were reclaimed before this is thrown.
+ * The session that it happened to keeps its tokens and can go on when another one has ended.
+ */
+export class CacheExhaustedError extends HearthError {
+  readonly numBlocksNeeded: number;
+  readonly numBlocksFree: number;
+  readonly numBlocks: number;
+
+  constructor(numBlocksNeeded: number, numBlocksFree: number, numBlocks: number) {
+    super(
+      'cache_exhausted',
+      `${numBlocksNeeded} cache blocks are needed, but ${numBlocksFree} of ${numBlocks} are free and the others belong to sessions that are working. Load the model with a larger cacheTokens, or run fewer sessions at once.`,
+      { details: { numBlocksNeeded, numBlocksFree, numBlocks } },
+    );
+    this.numBlocksNeeded = numBlocksNeeded;
+    this.numBlocksFree = numBlocksFree;
+    this.numBlocks = numBlocks;
+  }
+}

@@ -1,0 +1,143 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AbortError, type Executable, throwIfAborted } from '@hearth/core';
+import type { BlockPool } from '../cache/block-pool.ts';
+import { reclaimIdleBlocks } from '../cache/reclaim.ts';
+import type { Sequence } from '../session/sequence.ts';
+import { buildBatch, numOutputRows, type SequenceStep } from './build-batch.ts';
+import { StepQueue } from './step-queue.ts';
+
+/** What a step is given besides its tokens. */
+export interface RunOptions {
+  readonly signal: AbortSignal;
+  /**
+   * Receives the wanted logits, [rows, vocabSize], before the next step starts. They are a view that is valid only
+   * during the call.
+   */
+  readonly onLogits?: (logits: Float32Array) => void;
+}
+
+interface QueuedStep extends RunOptions {
+  readonly step: SequenceStep;
+  readonly settle: { resolve(): void; reject(error: unknown): void };
+}
+
+/**
+ * The one place that runs the executable: choose the next steps, find blocks for them, run the batch, hand out the
+ * results. One batch at a time.
+ */
+export class StepLoop {
+  readonly #executable: Executable;
+  readonly #pool: BlockPool;
+  /** All sequences there are, also the idle ones, whose blocks can be reclaimed. */
+  readonly #sequences: ReadonlySet<Sequence>;
+  readonly #queue = new StepQueue<QueuedStep>();
+  #running: Promise<void> | undefined;
+
+  constructor(executable: Executable, pool: BlockPool, sequences: ReadonlySet<Sequence>) {
+    this.#executable = executable;
+    this.#pool = pool;
+    this.#sequences = sequences;
+  }
+
+  /**
+   * Queues one step of a sequence and resolves when it has run: its tokens are then in the cache. When it rejects, the
+   * sequence is as it was before.
+   *
+   * @throws AbortError when the signal fires, while the step waits or runs
+   * @throws CacheExhaustedError when no blocks can be found
+   * @throws NumericError
+   */
+  run(step: SequenceStep, options: RunOptions): Promise<void> {
+    return new Promise((resolve, reject) => {
+      throwIfAborted(options.signal);
+      const leaveQueue = () => {
+        if (this.#queue.remove(entry)) entry.settle.reject(new AbortError(undefined, { cause: options.signal.reason }));
+      };
+      const stopListening = () => options.signal.removeEventListener('abort', leaveQueue);
+      const entry: QueuedStep = {
+        ...options,
+        step,
+        settle: {
+          resolve: () => {
+            stopListening();
+            resolve();
+          },
+          reject: (error) => {
+            stopListening();
+            reject(error);
+          },
+        },
+      };
+      options.signal.addEventListener('abort', leaveQueue);
+      this.#queue.push(entry);
+      this.#running ??= this.#drain();
+    });
+  }
+
+  /** Resolves when no step runs or waits. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  async #drain(): Promise<void> {
+    // Steps that are queued in the same turn are seen together by the choice below.
+    await null;
+    while (this.#queue.size > 0) {
+      await this.#runNext();
+      // Timers and I/O get a turn between any two steps, also with a backend that never leaves the microtask queue.
+      await nextTurn();
+    }
+    this.#running = undefined;
+  }
+
+  async #runNext(): Promise<void> {
+    const chosen = this.#queue.takeNext();
+    try {
+      await this.#makeRoom(chosen);
+      const batch = buildBatch(
+        chosen.map((entry) => entry.step),
+        this.#executable.program.cacheGroups.length,
+      );
+      const { logits } = await this.#executable.step(batch, {
+        output: { kind: 'logits' },
+        // One sequence per batch for now, so its signal may end the whole step.
+        signal: chosen[0]!.signal,
+      });
+      this.#deliver(chosen, logits ?? new Float32Array(0));
+    } catch (error) {
+      for (const { step, settle } of chosen) {
+        // Blocks that were taken for this step hold nothing of use.
+        step.sequence.blocks.shrinkTo(step.sequence.numCachedTokens);
+        settle.reject(error);
+      }
+    }
+  }
+
+  /** Finds blocks for the positions of the step and zeroes the new ones, so that no stale value is ever read. */
+  async #makeRoom(chosen: readonly QueuedStep[]): Promise<void> {
+    const added: number[] = [];
+    for (const { step, signal } of chosen) {
+      throwIfAborted(signal);
+      const numPositions = step.sequence.numCachedTokens + step.numTokens;
+      reclaimIdleBlocks(this.#pool, this.#sequences, step.sequence.blocks.numMissingBlocks(numPositions));
+      added.push(...step.sequence.blocks.growTo(numPositions));
+    }
+    if (added.length > 0) await this.#executable.cache.zeroBlocks(Int32Array.from(added));
+  }
+
+  #deliver(chosen: readonly QueuedStep[], logits: Float32Array): void {
+    const { vocabSize } = this.#executable.program;
+    let row = 0;
+    for (const { step, onLogits, settle } of chosen) {
+      step.sequence.numCachedTokens += step.numTokens;
+      const numRows = numOutputRows(step);
+      try {
+        onLogits?.(logits.subarray(row * vocabSize, (row + numRows) * vocabSize));
+        settle.resolve();
+      } catch (error) {
+        settle.reject(error);
+      }
+      row += numRows;
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import {
+  AbortError,
+  type Backend,
+  type BackendInfo,
+  type Batch,
+  type CompileOptions,
+  checkBatch,
+  DisposedError,
+  type Executable,
+  type FileMapper,
+  InvalidArgumentError,
+  InvalidModelError,
+  type LoadWeightsOptions,
+  type Program,
+  type StepOptions,
+  type StepResult,
+  throwIfAborted,
+  UnsupportedError,
+  type WeightSource,
+  type WeightSpec,
+  type Weights,
+} from '@hearth/core';
+import { FakeCache } from './fake-cache.ts';
+
+/** The token that follows a context, or the whole row of logits. */
+export type FakeModelFunction = (context: readonly number[]) => number | Float32Array;
+
+export interface FakeBackendOptions {
+  /** Called for every wanted row with the tokens that it sees, which are read out of the paged cache. */
+  readonly next: FakeModelFunction;
+  readonly fileMapper?: FileMapper;
+}
+
+/**
+ * A backend whose "model" is a function from tokens to the next token, for tests of everything above the Backend interface.
+ *
+ * It keeps the contract that real backends keep (one step at a time, batches checked, abort, disposal order) and its
+ * cache holds token ids, so a mistake in block tables, truncation or recomputation changes what is generated.
+ */
+export class FakeBackend implements Backend {
+  readonly info: BackendInfo = {
+    kind: 'reference',
+    variant: 'fake',
+    numThreads: 1,
+    weightDtypes: ['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1'],
+    cacheDtypes: ['f32', 'f16'],
+    canSampleInStep: false,
+  };
+  readonly fileMapper: FileMapper;
+  readonly next: FakeModelFunction;
+  /** Every batch that was run, in order, whether or not the step succeeded. */
+  readonly batches: Batch[] = [];
+  /** Runs before each step; the step waits for it and fails with what it throws. */
+  beforeStep: ((batch: Batch) => unknown) | undefined;
+  /** Runs while weights are loaded. */
+  beforeLoad: (() => unknown) | undefined;
+  readonly live = { executables: 0, weights: 0 };
+  isDisposed = false;
+
+  constructor(options: FakeBackendOptions) {
+    this.next = options.next;
+    this.fileMapper = options.fileMapper ?? {
+      open: async (path) => {
+        throw new InvalidModelError(`The fake backend has no files, so it cannot open ${path}.`);
+      },
+    };
+  }
+
+  async loadWeights(
+    specs: readonly WeightSpec[],
+    sources: ReadonlyMap<string, WeightSource>,
+    options: LoadWeightsOptions = {},
+  ): Promise<Weights> {
+    const missing = specs.find((spec) => !sources.has(spec.name));
+    if (missing) throw new InvalidModelError(`The weight ${missing.name} is missing.`);
+    const totalBytes = specs.reduce((sum, spec) => sum + sources.get(spec.name)!.byteLength, 0);
+    options.onProgress?.({ doneBytes: 0, totalBytes });
+    await abortable(this.beforeLoad?.(), options.signal);
+    options.onProgress?.({ doneBytes: totalBytes, totalBytes });
+    this.live.weights++;
+    let isDisposed = false;
+    return {
+      packedBytes: totalBytes,
+      sourceBytes: totalBytes,
+      dispose: async () => {
+        if (isDisposed) return;
+        if (this.live.executables > 0) throw new Error('Weights are disposed before the executables made from them.');
+        isDisposed = true;
+        this.live.weights--;
+      },
+    };
+  }
+
+  async compile(program: Program, _weights: Weights, options: CompileOptions): Promise<Executable> {
+    if (this.isDisposed) throw new DisposedError('backend');
+    this.live.executables++;
+    return new FakeExecutable(this, program, options);
+  }
+
+  async dispose(): Promise<void> {
+    if (this.live.executables > 0 || this.live.weights > 0)
+      throw new Error('The backend is disposed before its weights.');
+    this.isDisposed = true;
+  }
+}
+
+class FakeExecutable implements Executable {
+  readonly program: Program;
+  readonly cache: FakeCache;
+  readonly #backend: FakeBackend;
+  readonly #options: CompileOptions;
+  #running: Promise<unknown> | undefined;
+  #isDisposed = false;
+
+  constructor(backend: FakeBackend, program: Program, options: CompileOptions) {
+    this.#backend = backend;
+    this.program = program;
+    this.#options = options;
+    this.cache = new FakeCache(options.cache);
+  }
+
+  async step(batch: Batch, options: StepOptions = {}): Promise<StepResult> {
+    if (this.#isDisposed) throw new DisposedError('executable');
+    if (this.#running) throw new InvalidArgumentError('Another step is running.');
+    checkBatch(batch, this.program, { ...this.#options, ...this.#options.cache });
+    if (options.output && options.output.kind !== 'logits') {
+      throw new UnsupportedError(`The fake backend has no output ${options.output.kind}.`);
+    }
+    this.#running = this.#run(batch, options.signal);
+    try {
+      return { logits: (await this.#running) as Float32Array };
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  async dispose(): Promise<void> {
+    await this.#running?.catch(() => {});
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    this.#backend.live.executables--;
+  }
+
+  async #run(batch: Batch, signal: AbortSignal | undefined): Promise<Float32Array> {
+    this.#backend.batches.push(batch);
+    await abortable(this.#backend.beforeStep?.(batch), signal);
+    this.cache.writeTokens(batch);
+    const { vocabSize } = this.program;
+    const logits = new Float32Array(batch.outputRows.length * vocabSize);
+    for (const [r, row] of batch.outputRows.entries()) {
+      const s = batch.cuSeqlensQ.findIndex((start, i) => start <= row && row < batch.cuSeqlensQ[i + 1]!);
+      const next = this.#backend.next(this.cache.readContext(batch, s, batch.positions[row]!));
+      logits.set(typeof next === 'number' ? oneHotLogits(next, vocabSize) : next, r * vocabSize);
+    }
+    return logits;
+  }
+}
+
+/** The chosen token at 8, the others between 0 and −1, falling with the id, so that the order is known. */
+function oneHotLogits(tokenId: number, vocabSize: number): Float32Array {
+  const logits = Float32Array.from({ length: vocabSize }, (_, id) => -id / vocabSize);
+  logits[tokenId] = 8;
+  return logits;
+}
+
+/** Waits for `work`, but no longer than until the signal fires. */
+async function abortable(work: unknown, signal: AbortSignal | undefined): Promise<void> {
+  throwIfAborted(signal);
+  if (!(work instanceof Promise)) return;
+  let onAbort: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(new AbortError(undefined, { cause: signal?.reason }));
+    signal?.addEventListener('abort', onAbort);
+  });
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    signal?.removeEventListener('abort', onAbort!);
+  }
+}
