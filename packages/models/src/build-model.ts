@@ -1,0 +1,65 @@
+import { InvalidModelError, type Program, UnsupportedError, type WeightSpec } from '@hearth/core';
+import { type LowerOptions, lower } from '@hearth/graph';
+import { ConfigReader } from './blocks/config-reader.ts';
+import type { ModelDefinition } from './model-family.ts';
+import { modelFamilies } from './registry.ts';
+
+/** A model that was built from its config: what to load, what to run, and what it can do. */
+export interface Model extends ModelDefinition {
+  readonly architecture: string;
+  readonly hiddenSize: number;
+  readonly vocabSize: number;
+  readonly contextLength: number;
+  /** The weights that its programs read; hand them to `checkTensors` and `Backend.loadWeights`. */
+  readonly weights: readonly WeightSpec[];
+  /** Lowers the graph. Pass `captures` to copy boundaries out of each step. */
+  createProgram(options?: LowerOptions): Program;
+}
+
+export interface BuildModelOptions {
+  /** Names of the tensors in the checkpoint. They settle what a config leaves open, such as a tied head. */
+  readonly tensorNames?: Iterable<string>;
+}
+
+/**
+ * Builds the model that a config.json describes.
+ *
+ * @param configJson the parsed file; untrusted, so everything in it is checked
+ * @throws UnsupportedError for an architecture or a setting that Hearth does not do, by name
+ * @throws InvalidModelError for values that make no sense, by key
+ */
+export async function buildModel(configJson: unknown, options: BuildModelOptions = {}): Promise<Model> {
+  const architecture = readArchitecture(configJson);
+  const loadFamily = Object.hasOwn(modelFamilies, architecture) ? modelFamilies[architecture] : undefined;
+  if (!loadFamily) {
+    throw new UnsupportedError(
+      `The architecture ${architecture} is not supported. Supported are: ${Object.keys(modelFamilies).join(', ')}.`,
+      { details: { architecture, supported: Object.keys(modelFamilies) } },
+    );
+  }
+  const family = await loadFamily();
+  const tensorNames = options.tensorNames && new Set(options.tensorNames);
+  const definition = family.build(configJson, tensorNames && ((name) => tensorNames.has(name)));
+  const { hiddenSize, vocabSize, contextLength, weights } = definition.graph;
+  return {
+    ...definition,
+    architecture,
+    hiddenSize,
+    vocabSize,
+    contextLength,
+    weights,
+    createProgram: (lowerOptions) => lower(definition.graph, lowerOptions),
+  };
+}
+
+function readArchitecture(configJson: unknown): string {
+  const architectures = new ConfigReader(configJson).raw('architectures');
+  const [first, ...others] = Array.isArray(architectures) ? architectures : [];
+  if (typeof first !== 'string' || others.length > 0) {
+    throw new InvalidModelError(
+      'architectures in config.json must be a list of one name, such as ["LlamaForCausalLM"]. Is this the config of a language model?',
+      { details: { architectures } },
+    );
+  }
+  return first;
+}

@@ -1,0 +1,28 @@
+import type { Graph } from '@hearth/graph';
+
+/** What a family module gives for a config: the forward pass, and the facts that the rest of the engine asks for. */
+export interface ModelDefinition {
+  readonly graph: Graph;
+  readonly numLayers: number;
+  readonly numHeads: number;
+  readonly numKvHeads: number;
+  readonly headDim: number;
+  /** Whether the head is the embedding table. */
+  readonly tiedEmbeddings: boolean;
+  /** Null when the config names none. */
+  readonly bosTokenId: number | null;
+  /** Generation ends at any of these. Empty when the config names none. */
+  readonly eosTokenIds: readonly number[];
+  /** Tensors that a checkpoint may carry beside the weights, and that nothing reads. */
+  readonly ignoredTensors: readonly RegExp[];
+}
+
+/** One file per family exports one of these. */
+export interface ModelFamily {
+  /**
+   * @param configJson the parsed config.json of the checkpoint
+   * @param hasTensor whether the checkpoint has a tensor of this name; undefined when its tensors are not known
+   * @throws InvalidModelError | UnsupportedError that names the key
+   */
+  build(configJson: unknown, hasTensor?: (name: string) => boolean): ModelDefinition;
+}
