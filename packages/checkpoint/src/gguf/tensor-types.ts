@@ -1,0 +1,58 @@
+import type { DtypeInfo } from '@hearth/core';
+
+export interface GgufTensorType extends DtypeInfo {
+  readonly name: string;
+}
+
+/** Number in the file, name, elements of a block, bytes of a block. Numbers that are missing were never used in released files. */
+const rows: readonly (readonly [number, string, number, number])[] = [
+  [0, 'f32', 1, 4],
+  [1, 'f16', 1, 2],
+  [2, 'q4_0', 32, 18],
+  [3, 'q4_1', 32, 20],
+  [6, 'q5_0', 32, 22],
+  [7, 'q5_1', 32, 24],
+  [8, 'q8_0', 32, 34],
+  [9, 'q8_1', 32, 36],
+  [10, 'q2_k', 256, 84],
+  [11, 'q3_k', 256, 110],
+  [12, 'q4_k', 256, 144],
+  [13, 'q5_k', 256, 176],
+  [14, 'q6_k', 256, 210],
+  [15, 'q8_k', 256, 292],
+  [16, 'iq2_xxs', 256, 66],
+  [17, 'iq2_xs', 256, 74],
+  [18, 'iq3_xxs', 256, 98],
+  [19, 'iq1_s', 256, 50],
+  [20, 'iq4_nl', 32, 18],
+  [21, 'iq3_s', 256, 110],
+  [22, 'iq2_s', 256, 82],
+  [23, 'iq4_xs', 256, 136],
+  [24, 'i8', 1, 1],
+  [25, 'i16', 1, 2],
+  [26, 'i32', 1, 4],
+  [27, 'i64', 1, 8],
+  [28, 'f64', 1, 8],
+  [29, 'iq1_m', 256, 56],
+  [30, 'bf16', 1, 2],
+  // Repacked for one kind of processor; no longer written, but files are about.
+  [31, 'q4_0_4_4', 32, 18],
+  [32, 'q4_0_4_8', 32, 18],
+  [33, 'q4_0_8_8', 32, 18],
+  [34, 'tq1_0', 256, 54],
+  [35, 'tq2_0', 256, 66],
+  [36, 'iq4_nl_4_4', 32, 18],
+  [37, 'iq4_nl_4_8', 32, 18],
+  [38, 'iq4_nl_8_8', 32, 18],
+  [39, 'mxfp4', 32, 17],
+  [40, 'nvfp4', 64, 36],
+  [41, 'q1_0', 128, 18],
+];
+
+/** Every tensor type that GGUF files carry, by its number in the file. Hearth computes with those in core's `weightDtypes`. */
+export const ggufTensorTypes: ReadonlyMap<number, GgufTensorType> = new Map(
+  rows.map(([id, name, blockElements, blockBytes]) => [id, { name, blockElements, blockBytes }]),
+);
+
+/** The number in the file of each type name. */
+export const ggufTensorTypeIds: ReadonlyMap<string, number> = new Map(rows.map(([id, name]) => [name, id]));
