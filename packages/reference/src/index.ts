@@ -1,1 +1,1 @@
-export {};
+export { createReferenceBackend } from './reference-backend.ts';

@@ -1,0 +1,143 @@
+import {
+  type Batch,
+  type CompileOptions,
+  checkBatch,
+  DisposedError,
+  type Executable,
+  InvalidArgumentError,
+  type KvCache,
+  type OpTiming,
+  type Program,
+  type StepOptions,
+  type StepOutput,
+  type StepResult,
+  throwIfAborted,
+  UnsupportedError,
+} from '@hearth/core';
+import { EventLoopTurn } from './event-loop-turn.ts';
+import { ReferenceKvCache } from './kv-cache.ts';
+import { logProbability } from './ops/log-probability.ts';
+import type { BoundWeights } from './reference-weights.ts';
+import { Arenas, copyRows } from './rows.ts';
+import { runOp, type StepState } from './run-op.ts';
+
+/** Runs a program op by op. */
+export class ReferenceExecutable implements Executable {
+  readonly program: Program;
+  readonly #options: CompileOptions;
+  readonly #weights: BoundWeights;
+  readonly #cache: ReferenceKvCache;
+  readonly #onDispose: () => void;
+  #arenas: Arenas | null;
+  /** Settles when the running step has ended, however it ended. */
+  #running: Promise<void> | null = null;
+  #disposed = false;
+
+  constructor(program: Program, weights: BoundWeights, options: CompileOptions, onDispose: () => void) {
+    this.program = program;
+    this.#options = options;
+    this.#weights = weights;
+    this.#onDispose = onDispose;
+    this.#arenas = new Arenas(program, { tokens: options.maxTokens, outputs: options.maxOutputRows });
+    this.#cache = new ReferenceKvCache(program.cacheLayers, options.cache);
+  }
+
+  get cache(): KvCache {
+    return this.#cache;
+  }
+
+  async step(batch: Batch, options: StepOptions = {}): Promise<StepResult> {
+    if (this.#disposed || !this.#arenas) throw new DisposedError('executable');
+    if (this.#running) {
+      throw new InvalidArgumentError('Another step is running. An executable runs one step at a time: await it first.');
+    }
+    throwIfAborted(options.signal);
+    const { maxTokens, maxOutputRows, cache } = this.#options;
+    checkBatch(batch, this.program, { maxTokens, maxOutputRows, ...cache });
+    const output = options.output ?? { kind: 'logits' };
+    checkOutput(output, batch, this.program);
+
+    const step = this.#run(batch, output, options, this.#arenas);
+    this.#running = step.then(
+      () => {},
+      () => {},
+    );
+    try {
+      return await step;
+    } finally {
+      this.#running = null;
+    }
+  }
+
+  async #run(batch: Batch, output: StepOutput, options: StepOptions, arenas: Arenas): Promise<StepResult> {
+    const { program } = this;
+    const state: StepState = {
+      program,
+      weights: this.#weights,
+      arenas,
+      cache: this.#cache,
+      batch,
+      numRows: { tokens: batch.tokenIds.length, outputs: batch.outputRows.length },
+      captures: new Map(),
+      turn: new EventLoopTurn(options.signal),
+    };
+    const profile: OpTiming[] = [];
+    for (const [index, op] of program.ops.entries()) {
+      throwIfAborted(options.signal);
+      if (state.turn.isOver) await state.turn.pass();
+      const start = options.profile ? performance.now() : 0;
+      await runOp(op, state);
+      if (options.profile) profile.push({ op: index, nanoseconds: Math.round((performance.now() - start) * 1e6) });
+    }
+    return {
+      ...this.#outputs(output, arenas, batch.outputRows.length),
+      ...(program.captures.length > 0 ? { captures: state.captures } : {}),
+      ...(options.profile ? { profile } : {}),
+    };
+  }
+
+  #outputs(output: StepOutput, arenas: Arenas, numRows: number): StepResult {
+    if (output.kind === 'hidden') return { hidden: copyRows(arenas.rows(this.program.hidden), numRows) };
+    const logits = copyRows(arenas.rows(this.program.logits), numRows);
+    if (output.kind !== 'logprobs') return { logits };
+    const logprobs = new Float32Array(numRows);
+    const argmax = new Int32Array(numRows);
+    const { vocabSize } = this.program;
+    for (let r = 0; r < numRows; r++) {
+      const row = logProbability(logits.subarray(r * vocabSize, (r + 1) * vocabSize), output.tokenIds[r]!);
+      logprobs[r] = row.logprob;
+      argmax[r] = row.argmax;
+    }
+    return { logprobs, argmax };
+  }
+
+  async dispose(): Promise<void> {
+    const first = !this.#disposed;
+    this.#disposed = true;
+    await this.#running;
+    if (!first) return;
+    this.#arenas = null;
+    this.#cache.free();
+    this.#weights.release();
+    this.#onDispose();
+  }
+}
+
+function checkOutput(output: StepOutput, batch: Batch, program: Program): void {
+  if (output.kind === 'sample') {
+    throw new UnsupportedError(
+      'The reference backend does not sample inside the step. Ask for logits and sample those.',
+    );
+  }
+  if (output.kind !== 'logprobs') return;
+  const { tokenIds } = output;
+  if (tokenIds.length !== batch.outputRows.length) {
+    throw new InvalidArgumentError(
+      `logprobs needs one token id per output row: ${batch.outputRows.length}, got ${tokenIds.length}.`,
+    );
+  }
+  const wrong = tokenIds.find((id) => id < 0 || id >= program.vocabSize);
+  if (wrong !== undefined) {
+    throw new InvalidArgumentError(`Token id ${wrong} is outside the vocabulary of ${program.vocabSize}.`);
+  }
+}
