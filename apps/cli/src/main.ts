@@ -1,2 +1,13 @@
 #!/usr/bin/env node
-export {};
+import { createProgram } from './program.ts';
+import { reportError } from './report-error.ts';
+import { endQuietlyOnClosedPipe, interruptSignal } from './terminal/exit.ts';
+
+endQuietlyOnClosedPipe();
+const signal = interruptSignal();
+
+try {
+  await createProgram(signal).parseAsync();
+} catch (error) {
+  process.exitCode = reportError(error, signal);
+}

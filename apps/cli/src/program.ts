@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { chatCommand } from './commands/chat.ts';
+import { generateCommand } from './commands/generate.ts';
+import { inspectCommand } from './commands/inspect.ts';
+import { listCommand } from './commands/list.ts';
+import { pullCommand } from './commands/pull.ts';
+import { removeCommand } from './commands/remove.ts';
+import { verifyCommand } from './commands/verify.ts';
+
+/** The version of this package. */
+export function cliVersion(): string {
+  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+  return manifest.version;
+}
+
+/**
+ * The command line of `hearth`.
+ * @param signal fires when the user wants it to stop
+ */
+export function createProgram(signal: AbortSignal): Command {
+  const program = new Command('hearth')
+    .description('Run language models on this machine, in TypeScript with C++ kernels.')
+    .version(cliVersion())
+    .showHelpAfterError('Run with --help for usage.')
+    .exitOverride()
+    .addHelpText(
+      'after',
+      `
+Models are catalogue names (smollm2:135m), Hugging Face repositories (org/name), or paths of files and directories.
+
+Examples:
+  hearth chat
+  hearth generate --prompt "Why is the sky blue?"
+  echo "Why is the sky blue?" | hearth generate
+  hearth inspect ./model.gguf`,
+    );
+  const commands = [
+    chatCommand(signal),
+    generateCommand(signal),
+    inspectCommand(signal),
+    verifyCommand(signal),
+    pullCommand(signal),
+    listCommand(signal),
+    removeCommand(signal),
+  ];
+  for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
+  return program;
+}
