@@ -1,0 +1,105 @@
+import { throwIfAborted, UnsupportedError, type WeightDtype, type WeightSource, weightDtypes } from '@hearth/core';
+import type { CheckpointTensor } from '../checkpoint.ts';
+import { TimeSlice } from '../io/time-slice.ts';
+import { decodeElements } from './decode.ts';
+
+/** Stored bytes decoded at a time: a few milliseconds of work. */
+const chunkBytes = 2 ** 18;
+
+/** Nothing that Hearth runs has tensors of this size; their floats would not fit one typed array on every Node.js. */
+const maxElements = 2 ** 31;
+
+export interface ReadTensorOptions {
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * A tensor as a backend takes it.
+ * @throws UnsupportedError that names tensor and type when Hearth does not compute with it
+ */
+export function weightSource(tensor: CheckpointTensor): WeightSource {
+  const dtype = requireWeightDtype(tensor);
+  if (tensor.shape.length < 1 || tensor.shape.length > 2) {
+    throw new UnsupportedError(
+      `${tensor.file.path}: tensor "${tensor.name}" has the shape [${tensor.shape.join(', ')}]; weights are matrices or vectors.`,
+      { details: { path: tensor.file.path, tensor: tensor.name, shape: tensor.shape } },
+    );
+  }
+  return {
+    name: tensor.name,
+    dtype,
+    shape: tensor.shape,
+    file: tensor.file,
+    offset: tensor.offset,
+    byteLength: tensor.byteLength,
+    ...(tensor.rowOrder && { rowOrder: tensor.rowOrder }),
+  };
+}
+
+/**
+ * All elements of a tensor as f32, rows in Hugging Face order. Takes 4 bytes of memory an element.
+ * @throws UnsupportedError that names tensor and type when it cannot be decoded
+ */
+export async function readTensor(tensor: CheckpointTensor, options: ReadTensorOptions = {}): Promise<Float32Array> {
+  const numElements = tensor.shape.reduce((product, dim) => product * dim, 1);
+  requireWeightDtype(tensor);
+  if (numElements > maxElements) {
+    throw new UnsupportedError(
+      `${tensor.file.path}: tensor "${tensor.name}" has ${numElements} elements; at most ${maxElements} are read at once.`,
+      { details: { path: tensor.file.path, tensor: tensor.name, numElements } },
+    );
+  }
+  const values = new Float32Array(numElements);
+  let at = 0;
+  for await (const chunk of readTensorChunks(tensor, options)) {
+    values.set(chunk, at);
+    at += chunk.length;
+  }
+  return values;
+}
+
+/** The same elements piece by piece, in order, for tensors that need not be in memory as a whole. */
+export async function* readTensorChunks(
+  tensor: CheckpointTensor,
+  { signal }: ReadTensorOptions = {},
+): AsyncGenerator<Float32Array> {
+  const dtype = requireWeightDtype(tensor);
+  const slice = new TimeSlice();
+  for await (const bytes of readRows(tensor, weightDtypes[dtype].blockBytes)) {
+    throwIfAborted(signal);
+    if (slice.isSpent) await slice.next();
+    yield decodeElements(dtype, bytes);
+  }
+}
+
+/** Stored bytes in pieces of whole blocks, or of whole rows where rows change places. */
+async function* readRows(tensor: CheckpointTensor, blockBytes: number): AsyncGenerator<Uint8Array> {
+  const { file, offset, byteLength, rowOrder } = tensor;
+  if (rowOrder === undefined) {
+    const step = Math.ceil(chunkBytes / blockBytes) * blockBytes;
+    for (let start = 0; start < byteLength; start += step) {
+      yield await file.read(offset + start, Math.min(step, byteLength - start));
+    }
+    return;
+  }
+  // Rows come from all over the tensor, so it is read as a whole.
+  const stored = await file.read(offset, byteLength);
+  const rowBytes = byteLength / rowOrder.length;
+  const rowsPerChunk = Math.max(1, Math.floor(chunkBytes / rowBytes));
+  for (let first = 0; first < rowOrder.length; first += rowsPerChunk) {
+    const rows = rowOrder.subarray(first, first + rowsPerChunk);
+    const chunk = new Uint8Array(rows.length * rowBytes);
+    for (let i = 0; i < rows.length; i++) {
+      chunk.set(stored.subarray(rows[i]! * rowBytes, (rows[i]! + 1) * rowBytes), i * rowBytes);
+    }
+    yield chunk;
+  }
+}
+
+function requireWeightDtype(tensor: CheckpointTensor): WeightDtype {
+  if (Object.hasOwn(weightDtypes, tensor.dtype)) return tensor.dtype as WeightDtype;
+  throw new UnsupportedError(
+    `${tensor.file.path}: tensor "${tensor.name}" has the type ${tensor.dtype}, which Hearth does not compute with; it takes ${Object.keys(weightDtypes).join(', ')}.`,
+    { details: { path: tensor.file.path, tensor: tensor.name, dtype: tensor.dtype } },
+  );
+}
