@@ -1,3 +1,6 @@
+import type { Op } from '@hearth/core';
+import type { TokenLogprob } from '@hearth/sampler';
+
 /** One token of a generation, as it came. */
 export interface TextDelta {
   readonly type: 'text-delta';
@@ -13,11 +16,6 @@ export interface TextDelta {
   readonly logprob?: number;
   /** The most probable tokens, best first; as many as `logprobs` asked for. */
   readonly topLogprobs?: readonly TokenLogprob[];
-}
-
-export interface TokenLogprob {
-  readonly tokenId: number;
-  readonly logprob: number;
 }
 
 /** What a generation yields. Only text for now; more types may come, so look at `type`. */
@@ -46,8 +44,19 @@ export interface GenerateResult {
   readonly logprobs?: readonly { readonly logprob: number; readonly topLogprobs: readonly TokenLogprob[] }[];
   readonly usage: GenerateUsage;
   readonly timings: GenerateTimings;
+  /** In the order of the program, when asked for. */
+  readonly profile?: readonly OpProfile[];
   /** The seed of the draws, also when it was drawn because none was given. With it the same text comes again. */
   readonly seed: bigint;
+}
+
+/** Time of one op of the program over the steps of a generation. */
+export interface OpProfile {
+  /** The boundary that it produces: `model.layers.0.mlp.down_proj`. */
+  readonly name: string;
+  readonly kind: Op['kind'];
+  readonly calls: number;
+  readonly nanoseconds: number;
 }
 
 export interface GenerateUsage {

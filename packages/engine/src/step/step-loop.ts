@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AbortError, type Executable, throwIfAborted } from '@hearth/core';
+import { AbortError, type Executable, type OpTiming, type StepResult, throwIfAborted } from '@hearth/core';
 import type { BlockPool } from '../cache/block-pool.ts';
 import { reclaimIdleBlocks } from '../cache/reclaim.ts';
 import type { Sequence } from '../session/sequence.ts';
@@ -14,6 +14,8 @@ export interface RunOptions {
    * during the call.
    */
   readonly onLogits?: (logits: Float32Array) => void;
+  /** Receives the time of every op, which is measured only when this is here. */
+  readonly onProfile?: (profile: readonly OpTiming[]) => void;
 }
 
 interface QueuedStep extends RunOptions {
@@ -98,12 +100,13 @@ export class StepLoop {
         chosen.map((entry) => entry.step),
         this.#executable.program.cacheGroups.length,
       );
-      const { logits } = await this.#executable.step(batch, {
+      const result = await this.#executable.step(batch, {
         output: { kind: 'logits' },
+        profile: chosen.some((entry) => entry.onProfile !== undefined),
         // One sequence per batch for now, so its signal may end the whole step.
         signal: chosen[0]!.signal,
       });
-      this.#deliver(chosen, logits ?? new Float32Array(0));
+      this.#deliver(chosen, result);
     } catch (error) {
       for (const { step, settle } of chosen) {
         // Blocks that were taken for this step hold nothing of use.
@@ -125,13 +128,14 @@ export class StepLoop {
     if (added.length > 0) await this.#executable.cache.zeroBlocks(Int32Array.from(added));
   }
 
-  #deliver(chosen: readonly QueuedStep[], logits: Float32Array): void {
+  #deliver(chosen: readonly QueuedStep[], { logits = new Float32Array(0), profile }: StepResult): void {
     const { vocabSize } = this.#executable.program;
     let row = 0;
-    for (const { step, onLogits, settle } of chosen) {
+    for (const { step, onLogits, onProfile, settle } of chosen) {
       step.sequence.numCachedTokens += step.numTokens;
       const numRows = numOutputRows(step);
       try {
+        if (profile) onProfile?.(profile);
         onLogits?.(logits.subarray(row * vocabSize, (row + numRows) * vocabSize));
         settle.resolve();
       } catch (error) {

@@ -1,9 +1,10 @@
 import type { Program } from '@hearth/core';
 
-/** A program without ops, for a backend that does not look at them. */
+/** A program with one op that nobody runs, for a backend that does not look at ops. */
 export function fakeProgram(options: { vocabSize: number; contextLength: number; numGroups?: number }): Program {
   const buffer = { rows: 'outputs' as const, width: options.vocabSize, offset: 0 };
-  const view = { buffer: 0, column: 0, width: options.vocabSize };
+  const logits = { buffer: 0, column: 0, width: options.vocabSize };
+  const hidden = { buffer: 0, column: 0, width: 1 };
   return {
     name: 'fake',
     hiddenSize: 1,
@@ -15,9 +16,9 @@ export function fakeProgram(options: { vocabSize: number; contextLength: number;
     ropes: [],
     cacheGroups: Array.from({ length: options.numGroups ?? 1 }, () => ({ window: null })),
     cacheLayers: [],
-    ops: [],
-    hidden: { buffer: 0, column: 0, width: 1 },
-    logits: view,
+    ops: [{ kind: 'linear', name: 'lm_head', x: hidden, weights: [], biases: [], out: logits }],
+    hidden,
+    logits,
     captures: [],
   };
 }

@@ -1,0 +1,89 @@
+import { ContextLengthError, InvalidArgumentError } from '@hearth/core';
+import type { SamplingParams, TokenMask } from '@hearth/sampler';
+
+/** What to generate, and how to choose tokens. Sampling is that of @hearth/sampler: temperature 0 is greedy, 1 the default. */
+export interface GenerateOptions extends SamplingParams {
+  /**
+   * Most tokens to make. 0 computes the prompt and makes none. When it is null, absent, or larger than what is left of the
+   * context, generation goes on to the end of the context.
+   */
+  readonly maxTokens?: number | null | undefined;
+  /** Text that ends the generation; it is not part of the text. Each may span tokens. */
+  readonly stop?: string | readonly string[] | undefined;
+  /** Tokens that end the generation, besides those that the model itself names as end of text. */
+  readonly stopTokenIds?: readonly number[] | undefined;
+  /** Go on past the model's own end of text tokens. For measurements. */
+  readonly ignoreEos?: boolean | undefined;
+  /** Which tokens may come next, asked before each one with the tokens of the completion so far. For grammars. */
+  readonly mask?: ((completionTokenIds: readonly number[]) => TokenMask | undefined) | undefined;
+  /** Measure the time of every op; the result then has a `profile`. */
+  readonly profile?: boolean | undefined;
+  /** Ends the generation with an `AbortError`, in prefill and in decode. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Options with their defaults filled in, checked against the session they are for. */
+export interface GenerationPlan {
+  /** Never more than what is left of the context. */
+  readonly maxTokens: number;
+  readonly stop: readonly string[];
+  readonly stopTokenIds: ReadonlySet<number>;
+  readonly mask: ((completionTokenIds: readonly number[]) => TokenMask | undefined) | undefined;
+  readonly profile: boolean;
+  /** Everything that is left, for the sampler, which refuses names that it does not know. */
+  readonly sampling: SamplingParams;
+}
+
+/** What a plan depends on besides the options. */
+export interface SessionFacts {
+  /** Tokens in the session. */
+  readonly length: number;
+  readonly contextLength: number;
+  readonly vocabSize: number;
+  readonly eosTokenIds: ReadonlySet<number>;
+}
+
+/**
+ * Checks the options before any work is done.
+ * @throws InvalidArgumentError that names the option
+ * @throws ContextLengthError when not one token fits after the prompt
+ */
+export function planGeneration(options: GenerateOptions, session: SessionFacts): GenerationPlan {
+  const { maxTokens = null, stop = [], stopTokenIds = [], ignoreEos = false, mask, profile = false } = options;
+  if (session.length === 0) {
+    throw new InvalidArgumentError('The session is empty. Extend it with a prompt, at least its start token, first.');
+  }
+  if (maxTokens !== null && !(Number.isInteger(maxTokens) && maxTokens >= 0)) {
+    throw invalid('maxTokens', 'a whole number from 0, or null for the rest of the context', maxTokens);
+  }
+  if (typeof stop !== 'string' && !Array.isArray(stop)) throw invalid('stop', 'a string or an array of strings', stop);
+  if (!Array.isArray(stopTokenIds)) throw invalid('stopTokenIds', 'an array of token ids', stopTokenIds);
+  for (const id of stopTokenIds) {
+    if (Number.isInteger(id) && id >= 0 && id < session.vocabSize) continue;
+    throw invalid('stopTokenIds', `token ids from 0 to ${session.vocabSize - 1}`, id);
+  }
+  if (typeof ignoreEos !== 'boolean') throw invalid('ignoreEos', 'true or false', ignoreEos);
+  if (mask !== undefined && typeof mask !== 'function') throw invalid('mask', 'a function', mask);
+
+  const room = session.contextLength - session.length;
+  if (maxTokens !== 0 && room < 1) throw new ContextLengthError(session.length + 1, session.contextLength);
+  return {
+    maxTokens: Math.min(maxTokens ?? room, room),
+    stop: typeof stop === 'string' ? [stop] : stop,
+    stopTokenIds: new Set([...(ignoreEos ? [] : session.eosTokenIds), ...stopTokenIds]),
+    mask,
+    profile,
+    sampling: withoutOwnOptions(options),
+  };
+}
+
+function withoutOwnOptions(options: GenerateOptions): SamplingParams {
+  const { maxTokens, stop, stopTokenIds, ignoreEos, mask, profile, signal, ...sampling } = options;
+  return sampling;
+}
+
+function invalid(option: string, expected: string, value: unknown): InvalidArgumentError {
+  return new InvalidArgumentError(`${option} must be ${expected}, got ${String(value)}.`, {
+    details: { field: option, expected, received: value },
+  });
+}
