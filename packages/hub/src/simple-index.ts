@@ -1,6 +1,7 @@
 import type { Digest } from './digest.ts';
 import { DownloadError, ModelNotFoundError } from './errors.ts';
 import { statusError } from './fetch-error.ts';
+import { readAnchors } from './html-anchors.ts';
 import { discardBody, type HttpClient, readBoundedText } from './http-client.ts';
 import { redactUrl, splitCredentials } from './redact.ts';
 import type { Timeouts } from './settings.ts';
@@ -92,44 +93,22 @@ export function parseSimpleJson(text: string, baseUrl: string | URL): IndexFile[
   });
 }
 
-/**
- * Opening anchor and its text. Quoted attributes may hold `>`. Lengths are bounded so that a hostile page cannot make the
- * search quadratic.
- */
-const ANCHOR = /<a\s((?:"[^"]{0,4096}"|'[^']{0,4096}'|[^"'>]){0,4096})>([^<]{0,1024})/gi;
-
 /** Files of a PEP 503 page: every anchor, its text the file name, its fragment the checksum. */
 export function parseSimpleHtml(text: string, baseUrl: string | URL): IndexFile[] {
-  const baseTag = /<base\s([^>]{0,2048})>/i.exec(text);
-  const base = resolveUrl(attributeOf(baseTag?.[1] ?? '', 'href'), baseUrl) ?? baseUrl;
-  return [...text.matchAll(ANCHOR)].flatMap(([, attributes = '', anchorText = '']) => {
-    const url = resolveUrl(attributeOf(attributes, 'href'), base);
+  const { base, anchors } = readAnchors(text);
+  const start = resolveUrl(base, baseUrl) ?? baseUrl;
+  return anchors.flatMap((anchor) => {
+    const url = resolveUrl(anchor.href, start);
     if (!url) return [];
     const fragment = new URLSearchParams(url.hash.slice(1));
     url.hash = '';
     const digests = [...fragment].flatMap(([algorithm, hex]) => digestOf(algorithm, hex));
-    return [{ fileName: decodeEntities(anchorText).trim(), url, digests, sizeBytes: undefined }];
+    return [{ fileName: anchor.text, url, digests, sizeBytes: undefined }];
   });
 }
 
 function resolveUrl(href: unknown, baseUrl: string | URL): URL | undefined {
   return typeof href === 'string' && URL.canParse(href, baseUrl.toString()) ? new URL(href, baseUrl) : undefined;
-}
-
-function attributeOf(attributes: string, name: string): string | undefined {
-  const match = new RegExp(`(?:^|\\s)${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s>]+))`, 'i').exec(attributes);
-  const value = match?.[1] ?? match?.[2] ?? match?.[3];
-  return value === undefined ? undefined : decodeEntities(value);
-}
-
-/** The entities that index generators use; numeric ones for the rest. */
-function decodeEntities(text: string): string {
-  const named: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-  return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|([a-z]+));/gi, (whole, hex, decimal, name) => {
-    if (name) return named[name.toLowerCase()] ?? whole;
-    const code = hex ? Number.parseInt(hex, 16) : Number(decimal);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-  });
 }
 
 /** Digest lengths in hex digits. Weaker algorithms (md5, sha1) prove nothing and are passed over: the model's own SHA-256 decides. */
