@@ -5,6 +5,12 @@ export type {
   OpenCheckpointOptions,
   TokenizerSource,
 } from './checkpoint.ts';
+export {
+  type ConvertToGgufOptions,
+  type ConvertToHuggingFaceOptions,
+  convertToGguf,
+  convertToHuggingFaceDirectory,
+} from './convert.ts';
 export type {
   GgufHeader,
   GgufMetadata,
@@ -15,10 +21,25 @@ export type {
   GgufValue,
   GgufValueType,
 } from './gguf/gguf.ts';
+export { type GgufMetadataToWrite, type GgufTypedValue, metadataOf } from './gguf/metadata-encoder.ts';
 export { type ReadGgufOptions, readGguf } from './gguf/read-gguf.ts';
+export { type GgufModel, type RawGguf, type WriteGgufOptions, writeGguf, writeRawGguf } from './gguf/write-gguf.ts';
+export { type HuggingFaceModel, writeHuggingFaceDirectory } from './hugging-face/write-directory.ts';
 export { plainFileMapper } from './io/plain-file-mapper.ts';
 export { openCheckpoint } from './open-checkpoint.ts';
 export { type ReadSafetensorsOptions, readSafetensors } from './safetensors/read-safetensors.ts';
 export type { SafetensorsHeader, SafetensorsTensor } from './safetensors/safetensors.ts';
+export { type WriteSafetensorsOptions, writeSafetensors } from './safetensors/write-safetensors.ts';
+export { type WriteShardsOptions, writeShardedSafetensors } from './safetensors/write-shards.ts';
+export { syntheticTokenIds, syntheticVocabSize } from './synthetic/byte-level-tokenizer.ts';
+export {
+  type LlamaShape,
+  llama1BShape,
+  type SyntheticLlama,
+  type SyntheticLlamaOptions,
+  syntheticLlama,
+  writeSyntheticLlama,
+} from './synthetic/synthetic-llama.ts';
 export { encodeElements } from './tensor/encode.ts';
 export { type ReadTensorOptions, readTensor, readTensorChunks, weightSource } from './tensor/read-tensor.ts';
+export type { TensorToWrite } from './tensor/tensor-to-write.ts';

@@ -115,7 +115,7 @@ export function placeTensors(
     if (offset + numBytes > dataBytes) {
       reader.fail(
         `tensor "${name}" (${type.name}, ${shapeText}) needs ${numBytes} bytes at offset ${offset} of the tensor data, but there are ${dataBytes} bytes of it. The file is cut short or damaged.`,
-        { tensor: name, neededBytes: offset + numBytes, dataBytes },
+        { tensor: name, neededBytes: String(offset + numBytes), dataBytes: String(dataBytes) },
       );
     }
     return {

@@ -30,10 +30,3 @@ export function ropeRowOrder(rows: number, numHeads: number, tensorName: string)
   }
   return order;
 }
-
-/** The inverse: `invertRowOrder(order)[order[i]] = i`. */
-export function invertRowOrder(order: Uint32Array): Uint32Array {
-  const inverse = new Uint32Array(order.length);
-  for (let i = 0; i < order.length; i++) inverse[order[i]!] = i;
-  return inverse;
-}
