@@ -1,0 +1,49 @@
+import { InvalidModelError } from '@hearth/core';
+
+/**
+ * Parses a JSON file and says where it is damaged, by line and column (both from 1).
+ *
+ * @param source bytes in UTF-8 or text
+ * @param file name for messages, e.g. `tokenizer.json`
+ */
+export function parseJson(source: string | Uint8Array, file: string): unknown {
+  const text = typeof source === 'string' ? source : decodeUtf8(source, file);
+  if (text.startsWith('\uFEFF')) {
+    // JSON forbids it (RFC 8259, 8.1) and the reference reader refuses it; a file with one was saved by a wrong editor.
+    throw damaged(file, text, 0, 'it begins with a byte order mark. Save it as UTF-8 without one');
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw damaged(file, text, errorPosition(message, text), withoutPosition(message));
+  }
+}
+
+function decodeUtf8(bytes: Uint8Array, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new InvalidModelError(`${file} is not valid UTF-8. Download it again.`, { details: { file } });
+  }
+}
+
+function damaged(file: string, text: string, position: number, reason: string): InvalidModelError {
+  const before = text.slice(0, position);
+  const line = before.split('\n').length;
+  const column = position - before.lastIndexOf('\n');
+  return new InvalidModelError(
+    `${file} is not valid JSON: ${reason} (line ${line}, column ${column}). The file may be cut off; download it again.`,
+    { details: { file, place: `line ${line}, column ${column}`, line, column } },
+  );
+}
+
+/** V8 words the position as `at position 17`, and leaves it out when the text ends too early. */
+function errorPosition(message: string, text: string): number {
+  const position = /at position (\d+)/.exec(message)?.[1];
+  return position === undefined ? text.length : Number(position);
+}
+
+function withoutPosition(message: string): string {
+  return message.replace(/ in JSON at position .*$| at position .*$/s, '');
+}
