@@ -1,0 +1,195 @@
+import { InvalidModelError, UnsupportedError } from '@hearth/core';
+import { describe, expect, it } from 'vitest';
+import { buildModel } from './build-model.ts';
+import { parseLlamaConfig } from './llama.ts';
+
+const config = {
+  architectures: ['LlamaForCausalLM'],
+  model_type: 'llama',
+  hidden_size: 32,
+  intermediate_size: 64,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  vocab_size: 288,
+  max_position_embeddings: 512,
+  rms_norm_eps: 1e-5,
+  rope_theta: 10000,
+  hidden_act: 'silu',
+  tie_word_embeddings: false,
+  torch_dtype: 'float32',
+  bos_token_id: 261,
+  eos_token_id: 262,
+};
+
+/** The config with some keys changed; undefined takes a key out. */
+function changed(change: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries({ ...config, ...change }).filter(([, value]) => value !== undefined));
+}
+
+describe('parseLlamaConfig', () => {
+  it('reads every key once, in camelCase', () => {
+    expect(parseLlamaConfig(config)).toEqual({
+      vocabSize: 288,
+      hiddenSize: 32,
+      intermediateSize: 64,
+      numHiddenLayers: 2,
+      numAttentionHeads: 4,
+      numKeyValueHeads: 2,
+      headDim: 8,
+      maxPositionEmbeddings: 512,
+      rmsNormEps: 1e-5,
+      rope: { theta: 10000, factor: 1 },
+      attentionBias: false,
+      mlpBias: false,
+      tieWordEmbeddings: false,
+      bosTokenId: 261,
+      eosTokenIds: [262],
+    });
+  });
+
+  it('takes the defaults of Transformers for absent keys', () => {
+    const parsed = parseLlamaConfig({
+      hidden_size: 32,
+      intermediate_size: 64,
+      num_hidden_layers: 1,
+      num_attention_heads: 4,
+      vocab_size: 10,
+    });
+    expect(parsed).toMatchObject({
+      numKeyValueHeads: 4,
+      maxPositionEmbeddings: 2048,
+      rmsNormEps: 1e-6,
+      rope: { theta: 10000, factor: 1 },
+      tieWordEmbeddings: undefined,
+      bosTokenId: null,
+      eosTokenIds: [],
+    });
+  });
+
+  it.each([
+    ['given', 16, 16],
+    ['null', null, 8],
+    ['absent', undefined, 8],
+  ])('takes a head_dim that is %s', (_, headDim, expected) => {
+    expect(parseLlamaConfig(changed({ head_dim: headDim })).headDim).toBe(expected);
+  });
+
+  it('takes several end tokens', () => {
+    expect(parseLlamaConfig(changed({ eos_token_id: [2, 7] })).eosTokenIds).toEqual([2, 7]);
+  });
+
+  it.each<[string, unknown]>([
+    ['hidden_act', 'gelu'],
+    ['pretraining_tp', 2],
+    ['sliding_window', 4096],
+    ['partial_rotary_factor', 0.5],
+    ['rope_interleaved', true],
+    ['quantization_config', { quant_method: 'gptq' }],
+  ])('refuses %s = %j by name', (key, value) => {
+    expect(() => parseLlamaConfig(changed({ [key]: value }))).toThrow(UnsupportedError);
+    expect(() => parseLlamaConfig(changed({ [key]: value }))).toThrow(key);
+  });
+
+  it.each<[string, unknown]>([
+    ['vocab_size', undefined],
+    ['hidden_size', 0],
+    ['hidden_size', -32],
+    ['hidden_size', 32.5],
+    ['hidden_size', '32'],
+    ['hidden_size', 1e300],
+    ['hidden_size', Number.NaN],
+    ['intermediate_size', null],
+    ['num_hidden_layers', 1025],
+    ['num_hidden_layers', 0],
+    ['num_attention_heads', 0],
+    ['num_attention_heads', 5],
+    ['num_key_value_heads', 0],
+    ['num_key_value_heads', 3],
+    ['num_key_value_heads', 8],
+    ['head_dim', 0],
+    ['head_dim', 7],
+    ['max_position_embeddings', 2 ** 21],
+    ['rms_norm_eps', -1],
+    ['rope_theta', 0],
+    ['rope_theta', '1e4'],
+    ['attention_bias', 'yes'],
+    ['tie_word_embeddings', 1],
+    ['eos_token_id', -1],
+    ['eos_token_id', [1, 'two']],
+    ['hidden_act', 3],
+  ])('refuses %s = %j and names the key', (key, value) => {
+    const parse = () => parseLlamaConfig(changed({ [key]: value }));
+    expect(parse).toThrow(key === 'hidden_act' ? UnsupportedError : InvalidModelError);
+    expect(parse).toThrow(key);
+  });
+
+  it.each([[null], [[]], ['llama'], [42]])('refuses %j in place of an object', (json) => {
+    expect(() => parseLlamaConfig(json)).toThrow(InvalidModelError);
+  });
+});
+
+describe('the Llama graph', () => {
+  const boundaries = (layer: number) => [
+    `model.layers.${layer}.input_layernorm`,
+    `model.layers.${layer}.self_attn.q_proj`,
+    `model.layers.${layer}.self_attn.k_proj`,
+    `model.layers.${layer}.self_attn.v_proj`,
+    `model.layers.${layer}.self_attn.q_rope`,
+    `model.layers.${layer}.self_attn.k_rope`,
+    `model.layers.${layer}.self_attn.attention`,
+    `model.layers.${layer}.self_attn.o_proj`,
+    `model.layers.${layer}.attn_residual`,
+    `model.layers.${layer}.post_attention_layernorm`,
+    `model.layers.${layer}.mlp.gate_proj`,
+    `model.layers.${layer}.mlp.up_proj`,
+    `model.layers.${layer}.mlp.act`,
+    `model.layers.${layer}.mlp.down_proj`,
+    `model.layers.${layer}`,
+  ];
+
+  it('has the boundaries of the checkpoint, in order', async () => {
+    const { graph } = await buildModel(config);
+    expect(graph.values.map(({ name }) => name)).toEqual([
+      'model.rotary_emb',
+      'model.embed_tokens',
+      ...boundaries(0),
+      ...boundaries(1),
+      'model.output_rows',
+      'model.norm',
+      'lm_head',
+    ]);
+  });
+
+  it('asks for the weights of the checkpoint, with their shapes', async () => {
+    const { weights } = await buildModel(changed({ head_dim: 16, num_hidden_layers: 1 }));
+    expect(Object.fromEntries(weights.map(({ name, shape }) => [name, shape]))).toEqual({
+      'model.embed_tokens.weight': [288, 32],
+      'model.layers.0.input_layernorm.weight': [32],
+      'model.layers.0.self_attn.q_proj.weight': [64, 32],
+      'model.layers.0.self_attn.k_proj.weight': [32, 32],
+      'model.layers.0.self_attn.v_proj.weight': [32, 32],
+      'model.layers.0.self_attn.o_proj.weight': [32, 64],
+      'model.layers.0.post_attention_layernorm.weight': [32],
+      'model.layers.0.mlp.gate_proj.weight': [64, 32],
+      'model.layers.0.mlp.up_proj.weight': [64, 32],
+      'model.layers.0.mlp.down_proj.weight': [32, 64],
+      'model.norm.weight': [32],
+      'lm_head.weight': [288, 32],
+    });
+  });
+
+  it('adds the biases that the config asks for', async () => {
+    const { weights } = await buildModel(changed({ attention_bias: true, mlp_bias: true, num_hidden_layers: 1 }));
+    const biases = weights.filter(({ name }) => name.endsWith('.bias')).map(({ name, shape }) => `${name} ${shape}`);
+    expect(biases).toEqual([
+      'model.layers.0.self_attn.q_proj.bias 32',
+      'model.layers.0.self_attn.k_proj.bias 16',
+      'model.layers.0.self_attn.v_proj.bias 16',
+      'model.layers.0.self_attn.o_proj.bias 32',
+      'model.layers.0.mlp.gate_proj.bias 64',
+      'model.layers.0.mlp.up_proj.bias 64',
+      'model.layers.0.mlp.down_proj.bias 32',
+    ]);
+  });
+});
