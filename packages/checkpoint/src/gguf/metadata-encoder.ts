@@ -38,21 +38,25 @@ export class HeaderEncoder {
   }
 
   u32(value: number): void {
-    this.#bytes.writeUInt32LE(value, this.#grow(4));
+    const at = this.#grow(4);
+    this.#bytes.writeUInt32LE(value, at);
   }
 
   u64(value: number): void {
-    this.#bytes.writeBigUInt64LE(BigInt(value), this.#grow(8));
+    const at = this.#grow(8);
+    this.#bytes.writeBigUInt64LE(BigInt(value), at);
   }
 
   raw(bytes: Uint8Array): void {
-    this.#bytes.set(bytes, this.#grow(bytes.length));
+    const at = this.#grow(bytes.length);
+    this.#bytes.set(bytes, at);
   }
 
   string(text: string): void {
     const numBytes = Buffer.byteLength(text, 'utf8');
     this.u64(numBytes);
-    this.#bytes.write(text, this.#grow(numBytes), 'utf8');
+    const at = this.#grow(numBytes);
+    this.#bytes.write(text, at, 'utf8');
   }
 
   /** A key, its type and its value. */
@@ -124,7 +128,7 @@ export class HeaderEncoder {
     for (let i = 0n; i < bits; i += 8n) view.setUint8(Number(i / 8n), Number((whole >> i) & 255n));
   }
 
-  /** Makes room for `numBytes` and gives the place where they go. */
+  /** Makes room for `numBytes` and gives the place where they go. It may replace the buffer, so it is called before the buffer is used. */
   #grow(numBytes: number): number {
     const at = this.#length;
     this.#length += numBytes;
