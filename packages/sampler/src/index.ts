@@ -1,1 +1,21 @@
-export {};
+export type { Candidates } from './candidates/candidates.ts';
+export { NoTokenAllowedError } from './no-token-allowed-error.ts';
+export { resolveSamplingParams } from './params/resolve-sampling-params.ts';
+export type { ResolvedSamplingParams, SamplingParams } from './params/sampling-params.ts';
+export type {
+  CandidateProcessor,
+  LogitProcessor,
+  Processor,
+  SamplingContext,
+  SamplingHistory,
+  TokenMask,
+} from './processors/processor.ts';
+export { createTokenMask } from './processors/token-mask.ts';
+export {
+  createSampler,
+  type Sample,
+  type SampleOptions,
+  Sampler,
+  type SamplerOptions,
+  type TokenLogprob,
+} from './sampler.ts';

@@ -1,0 +1,170 @@
+import { InvalidArgumentError } from '@hearth/core';
+import { argmax } from './candidates/argmax.ts';
+import { selectCandidates } from './candidates/select-candidates.ts';
+import { drawCandidate } from './draw-candidate.ts';
+import { logNormalizer, logProbability } from './log-probabilities.ts';
+import { NoTokenAllowedError } from './no-token-allowed-error.ts';
+import { buildPipeline, type Pipeline } from './order.ts';
+import { describeValue, invalidField } from './params/check.ts';
+import { resolveSamplingParams } from './params/resolve-sampling-params.ts';
+import type { ResolvedSamplingParams, SamplingParams } from './params/sampling-params.ts';
+import type { Processor, SamplingContext, SamplingHistory, TokenMask } from './processors/processor.ts';
+import { GREEDY_TEMPERATURE, NEGLIGIBLE_SCALED_LOGIT, temperatureDivisor } from './processors/temperature.ts';
+import { tokenMask } from './processors/token-mask.ts';
+import { uniformDraw } from './random/uniform-draw.ts';
+import { requireFinite, requireLogits } from './require-finite.ts';
+import { type Workspace, withWorkspace } from './workspace.ts';
+
+/** What a sampler needs besides the parameters of a request. */
+export interface SamplerOptions {
+  /** Length of the logits rows. */
+  readonly vocabSize: number;
+  /** Steps of the caller's own; `order.ts` says where they go. Several of one stage run in the order given. */
+  readonly processors?: readonly Processor[] | undefined;
+}
+
+export interface SampleOptions {
+  /** Tokens that may be chosen this time, for grammars. Undefined allows all. */
+  readonly mask?: TokenMask | undefined;
+}
+
+/** Log-probabilities are natural logarithms, f32, of the model's own distribution: before bias, penalties, mask and temperature. */
+export interface TokenLogprob {
+  readonly tokenId: number;
+  readonly logprob: number;
+}
+
+export interface Sample {
+  readonly tokenId: number;
+  /** Of the chosen token. Only with `logprobs` set. */
+  readonly logprob?: number;
+  /** The `logprobs` best tokens of the model's distribution, best first. They need not hold the chosen one. Only with `logprobs` set. */
+  readonly topLogprobs?: readonly TokenLogprob[];
+}
+
+/**
+ * Chooses the tokens of one sequence.
+ *
+ * A sample depends on the logits, the history, the mask, and the parameters with their seed. It does not depend on
+ * earlier calls, so steps can be repeated, taken back, or taken for several rows ahead (speculation) with equal results.
+ */
+export class Sampler {
+  /** The parameters in force, defaults filled in. */
+  readonly params: ResolvedSamplingParams;
+  readonly vocabSize: number;
+  readonly #pipeline: Pipeline;
+  readonly #isGreedy: boolean;
+  readonly #alwaysCopies: boolean;
+
+  /** Use `createSampler`. */
+  constructor(params: SamplingParams, { vocabSize, processors = [] }: SamplerOptions) {
+    this.params = resolveSamplingParams(params, vocabSize);
+    this.vocabSize = vocabSize;
+    checkProcessors(processors);
+    this.#pipeline = buildPipeline(this.params, processors);
+    this.#isGreedy = this.params.temperature < GREEDY_TEMPERATURE;
+    this.#alwaysCopies = this.#pipeline.logitSteps.some(({ processor }) => processor !== tokenMask);
+  }
+
+  /** The 64-bit seed in use, 0 to 2^64 - 1: the one given (modulo 2^64), or the random one that was drawn. */
+  get seed(): bigint {
+    return this.params.seed;
+  }
+
+  /**
+   * Chooses the token that follows the history.
+   *
+   * @param logits [vocabSize], as the model gave them; never changed
+   * @param history the tokens that led to this row; the number of completion tokens selects the random number
+   * @throws NumericError when a logit is NaN or infinite
+   * @throws NoTokenAllowedError when the mask or a processor has banned every token
+   * @throws InvalidArgumentError when the row, the mask or a token id of the history does not fit the vocabulary
+   */
+  sample(logits: Float32Array, history: SamplingHistory, options: SampleOptions = {}): Sample {
+    this.#checkRow(logits);
+    requireFinite(logits);
+    const { promptTokenIds, completionTokenIds } = history;
+    const context = { promptTokenIds, completionTokenIds, mask: options.mask };
+    return withWorkspace((workspace) => {
+      const tokenId = this.#choose(logits, context, workspace);
+      const { logprobs } = this.params;
+      return logprobs === undefined ? { tokenId } : describeSample(logits, tokenId, logprobs, workspace);
+    });
+  }
+
+  #choose(logits: Float32Array, context: SamplingContext, workspace: Workspace): number {
+    const scores = this.#processLogits(logits, context, workspace);
+    const bestTokenId = argmax(scores);
+    if (bestTokenId === -1) throw new NoTokenAllowedError(this.vocabSize);
+    if (this.#isGreedy) return bestTokenId;
+
+    const { candidates, selection } = workspace;
+    const { temperature, topK, seed, choiceIndex } = this.params;
+    const best = scores[bestTokenId]!;
+    // What temperature would drop need not be ordered. The second term is far below the distance of the next float and
+    // keeps the floor below the best logit where that is so large that the first one vanishes beside it.
+    const range = Math.max(-NEGLIGIBLE_SCALED_LOGIT * temperatureDivisor(temperature), Math.abs(best) * 2 ** -40);
+    const floor = best - range;
+    const limit = topK === 0 ? this.vocabSize : Math.min(topK, this.vocabSize);
+    selectCandidates(scores, { limit, floor }, candidates, selection);
+    for (const processor of this.#pipeline.candidateProcessors) processor.process(candidates, context);
+    return drawCandidate(candidates, uniformDraw(seed, choiceIndex, context.completionTokenIds.length));
+  }
+
+  /** The row after all logit processors: a copy, or the row itself where nothing changes it. */
+  #processLogits(logits: Float32Array, context: SamplingContext, workspace: Workspace): Float32Array {
+    if (!this.#alwaysCopies && context.mask === undefined) return logits;
+    const scores = workspace.copyRow(logits);
+    for (const { processor, isCustom } of this.#pipeline.logitSteps) {
+      processor.process(scores, context);
+      if (isCustom) requireLogits(scores, processor.name);
+    }
+    return scores;
+  }
+
+  #checkRow(logits: Float32Array): void {
+    const expected = `a Float32Array of ${this.vocabSize} values, one per token`;
+    if (!(logits instanceof Float32Array)) throw invalidField('logits', expected, logits);
+    if (logits.length === this.vocabSize) return;
+    throw new InvalidArgumentError(`logits must be ${expected}, but got ${logits.length} values.`, {
+      details: { field: 'logits', expected, received: logits.length },
+    });
+  }
+}
+
+/**
+ * A sampler for one sequence.
+ *
+ * @throws InvalidArgumentError naming the field, what it takes and what came; nothing is clamped or ignored
+ */
+export function createSampler(params: SamplingParams, options: SamplerOptions): Sampler {
+  return new Sampler(params, options);
+}
+
+function describeSample(logits: Float32Array, tokenId: number, numTop: number, workspace: Workspace): Sample {
+  const normalizer = logNormalizer(logits);
+  const topLogprobs: TokenLogprob[] = [];
+  if (numTop > 0) {
+    const { candidates, selection } = workspace;
+    const limit = Math.min(numTop, logits.length);
+    selectCandidates(logits, { limit, floor: Number.NEGATIVE_INFINITY }, candidates, selection);
+    for (let i = 0; i < candidates.length; i++) {
+      topLogprobs.push({
+        tokenId: candidates.tokenIds[i]!,
+        logprob: logProbability(candidates.logits[i]!, normalizer),
+      });
+    }
+  }
+  return { tokenId, logprob: logProbability(logits[tokenId]!, normalizer), topLogprobs };
+}
+
+function checkProcessors(processors: readonly Processor[]): void {
+  for (const [index, processor] of processors.entries()) {
+    if (processor?.stage === 'logits' || processor?.stage === 'candidates') continue;
+    const received = (processor as { stage?: unknown } | undefined)?.stage;
+    throw new InvalidArgumentError(
+      `processors[${index}].stage must be 'logits' or 'candidates', but got ${describeValue(received)}.`,
+      { details: { field: `processors[${index}].stage`, expected: ['logits', 'candidates'], received } },
+    );
+  }
+}
