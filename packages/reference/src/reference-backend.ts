@@ -1,3 +1,4 @@
+import { plainFileMapper } from '@hearth/checkpoint';
 import {
   type Backend,
   type BackendInfo,
@@ -18,7 +19,6 @@ import {
   weightDtypes,
 } from '@hearth/core';
 import { loadWeights } from './load-weights.ts';
-import { nodeFileMapper } from './node-files.ts';
 import { ReferenceExecutable } from './reference-executable.ts';
 import { ReferenceWeights } from './reference-weights.ts';
 
@@ -41,7 +41,7 @@ class ReferenceBackend implements Backend {
     cacheDtypes: ['f32', 'f16'],
     canSampleInStep: false,
   };
-  readonly fileMapper: FileMapper = nodeFileMapper;
+  readonly fileMapper: FileMapper = plainFileMapper;
   /** Weights and executables that were not disposed yet. */
   #numLive = 0;
   #disposed = false;
