@@ -102,8 +102,8 @@ test('a good server is asked only for what is missing', async () => {
 
 test('a part that is already whole is verified without a request', async () => {
   const { destination, context, request } = await setUp();
-  await leavePart(destination, body, 'http://127.0.0.1:9/model.gguf');
-  await downloadFile(request('http://127.0.0.1:9/model.gguf'), context);
+  await leavePart(destination, body, 'http://127.0.0.1:2/model.gguf');
+  await downloadFile(request('http://127.0.0.1:2/model.gguf'), context);
   await expectFile(destination, body);
 });
 
@@ -279,7 +279,7 @@ test('an empty file is a file', async () => {
   const { destination, context, request } = await setUp();
   const empty = Buffer.alloc(0);
   await downloadFile(
-    request('http://127.0.0.1:9/', { sizeBytes: 0, digests: [{ algorithm: 'sha256', hex: sha256Of(empty) }] }),
+    request('http://127.0.0.1:2/', { sizeBytes: 0, digests: [{ algorithm: 'sha256', hex: sha256Of(empty) }] }),
     context,
   );
   await expectFile(destination, empty);

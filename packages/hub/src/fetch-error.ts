@@ -52,16 +52,21 @@ export function describeFetchError(error: unknown, url: string | URL, timeouts: 
   if (code === 'UND_ERR_BODY_TIMEOUT') {
     return new DownloadError(`${host} stopped sending for ${timeouts.idleMs} ms.`, { transient: true, details });
   }
-  const reason = code ?? (cause instanceof Error ? cause.name : 'unknown reason');
-  const proxy = /HTTP Tunneling|Proxy Authentication/.test(cause instanceof Error ? cause.message : '');
-  if (proxy) {
+  const message = cause instanceof Error ? cause.message : '';
+  if (/HTTP Tunneling|Proxy Authentication/.test(message)) {
     return new DownloadError(`The proxy refused to connect to ${host}. Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.`, {
       unreachable: true,
       details,
     });
   }
+  if (message === 'bad port') {
+    return new DownloadError(`The port of ${host} is one that fetch refuses to connect to (a "bad port").`, {
+      details,
+    });
+  }
   // Neither the message nor the error object of the library is passed on: both may quote URLs or headers.
-  return new DownloadError(`The connection to ${host} broke (${reason}).`, { transient: true, details });
+  const reason = code ?? (cause instanceof Error ? cause.name : 'unknown reason');
+  return new DownloadError(`The connection to ${host} broke (${reason}).`, { transient: code !== undefined, details });
 }
 
 /** `fetch` wraps the reason in one or two causes; trying several addresses wraps it in an AggregateError. */

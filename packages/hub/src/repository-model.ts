@@ -70,7 +70,7 @@ export class RepositoryModel {
    * @throws OfflineError, ModelNotFoundError, AccessDeniedError, DownloadError, ChecksumError, DiskFullError, AbortError
    */
   async pull(): Promise<ResolvedModel> {
-    const { settings } = { settings: this.#settings };
+    const settings = this.#settings;
     if (settings.offline) {
       const found = await this.find();
       if (found) return found;
@@ -91,10 +91,12 @@ export class RepositoryModel {
 
   #answers({ repository, commit, requests, entry }: ModelRecord): boolean {
     if (repository !== this.#repository) return false;
+    const isRevision = commit === this.#revision || requests?.some(({ revision }) => revision === this.#revision);
+    // At one commit the same selector always means the same file.
     const selector = this.#selector ?? null;
-    if (requests?.some((known) => known.revision === this.#revision && known.selector === selector)) return true;
-    const isSameRevision = commit === this.#revision || requests?.some(({ revision }) => revision === this.#revision);
-    return isSameRevision === true && entry !== undefined && selector !== null && matchesSelector(entry, selector);
+    const isSelected = requests?.some((known) => known.selector === selector);
+    const isNamed = entry !== undefined && selector !== null && matchesSelector(entry, selector);
+    return isRevision === true && (isSelected === true || isNamed);
   }
 
   /** A complete model in the cache of another tool, as far as can be told from that cache alone. */

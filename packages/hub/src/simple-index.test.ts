@@ -103,7 +103,7 @@ test('credentials go to the page and to files of its origin, not to other hosts'
   expect((await find(`${address}/simple/demo-model/`)).headers).toEqual({
     authorization: `Basic ${Buffer.from('user:p@ss').toString('base64')}`,
   });
-  const elsewhere = await startPackageIndex({ files, credentials: 'user:p@ss', filesOrigin: 'http://127.0.0.1:9' });
+  const elsewhere = await startPackageIndex({ files, credentials: 'user:p@ss', filesOrigin: 'http://127.0.0.1:2' });
   expect(
     (await find(`${elsewhere.origin.replace('http://', 'http://user:p%40ss@')}/simple/demo-model/`)).headers,
   ).toEqual({});
