@@ -9,7 +9,7 @@ export class Candidates {
   tokenIds = new Uint32Array(0);
   /** After biases, penalties and mask, before temperature. */
   logits = new Float32Array(0);
-  /** (logit - best logit) / temperature: 0 for the best one, the others below. */
+  /** (logit - best logit) / temperature: 0 for the best one and its ties, below for the others. */
   scaledLogits = new Float32Array(0);
   /** exp32(scaledLogit): probability up to a common factor. */
   weights = new Float32Array(0);
