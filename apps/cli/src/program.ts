@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { chatCommand } from './commands/chat.ts';
 import { generateCommand } from './commands/generate.ts';
@@ -7,12 +6,7 @@ import { listCommand } from './commands/list.ts';
 import { pullCommand } from './commands/pull.ts';
 import { removeCommand } from './commands/remove.ts';
 import { verifyCommand } from './commands/verify.ts';
-
-/** The version of this package. */
-export function cliVersion(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
-  return manifest.version;
-}
+import { cliVersion } from './version.ts';
 
 /**
  * The command line of `hearth`.

@@ -1,5 +1,7 @@
 /** Ends quietly when the reader of a pipe has gone away: `hearth generate ... | head -1` is not an error. */
-export function endQuietlyOnClosedPipe(streams: readonly NodeJS.WriteStream[] = [process.stdout, process.stderr]): void {
+export function endQuietlyOnClosedPipe(
+  streams: readonly NodeJS.WriteStream[] = [process.stdout, process.stderr],
+): void {
   for (const stream of streams) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       // Nobody reads any more, so there is nothing to finish and no one to tell.

@@ -23,7 +23,15 @@ describe('formatCount', () => {
 
 describe('formatTable', () => {
   it('aligns columns and leaves no blanks at line ends', () => {
-    expect(formatTable([['a', 'bb', 'c'], ['long', '1', '']], [1])).toBe('a     bb  c\nlong   1');
+    expect(
+      formatTable(
+        [
+          ['a', 'bb', 'c'],
+          ['long', '1', ''],
+        ],
+        [1],
+      ),
+    ).toBe('a     bb  c\nlong   1');
   });
 });
 

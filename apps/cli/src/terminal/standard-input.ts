@@ -11,9 +11,13 @@ export async function readPipedInput(input: NodeJS.ReadStream = process.stdin): 
   for await (const chunk of input) {
     bytes += (chunk as Buffer).length;
     if (bytes > maxPromptBytes) {
-      throw new InvalidArgumentError(`Standard input is larger than ${maxPromptBytes} bytes; a prompt cannot be that long.`);
+      throw new InvalidArgumentError(
+        `Standard input is larger than ${maxPromptBytes} bytes; a prompt cannot be that long.`,
+      );
     }
     chunks.push(chunk as Buffer);
   }
-  return Buffer.concat(chunks).toString('utf8').replace(/\r?\n$/, '');
+  return Buffer.concat(chunks)
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
 }

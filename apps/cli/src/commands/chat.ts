@@ -1,0 +1,56 @@
+import { Command } from 'commander';
+import { Conversation } from '../conversation.ts';
+import { addModelOptions, loadProgress, type ModelFlags, openModel } from '../model-options.ts';
+import { addSamplingOptions, parseWhole, type SamplingFlags } from '../sampling-options.ts';
+import { printable } from '../terminal/format.ts';
+import { stylesFor } from '../terminal/styles.ts';
+import { UsageError } from '../usage-error.ts';
+import { generate } from './generate.ts';
+
+interface ChatFlags extends ModelFlags, SamplingFlags {
+  system?: string;
+  maxTokens: number;
+}
+
+const defaultMaxTokens = 1024;
+
+export function chatCommand(signal: AbortSignal): Command {
+  const command = new Command('chat')
+    .description('Talk to a model. Without a terminal, standard input is one prompt, answered once.')
+    .option('-s, --system <text>', 'system message')
+    .option(
+      '-n, --max-tokens <n>',
+      'most tokens per answer',
+      (t) => parseWhole(t, '--max-tokens', 1),
+      defaultMaxTokens,
+    );
+  addSamplingOptions(addModelOptions(command));
+  return command.action((flags: ChatFlags) =>
+    process.stdin.isTTY ? openChat(flags, signal) : generate(flags, signal),
+  );
+}
+
+async function openChat(flags: ChatFlags, signal: AbortSignal): Promise<void> {
+  const { resolved, backend, prepared } = await openModel(flags, signal);
+  try {
+    if (prepared.chatTemplate === null) {
+      throw new UsageError(`${resolved.name} has no chat template; use \`hearth generate\` to continue a text.`);
+    }
+    const progress = loadProgress('Loading weights');
+    const model = await prepared
+      .loadWeights({ cacheDtype: flags.cacheType, signal, onProgress: progress.onProgress })
+      .finally(progress.stop);
+    try {
+      const { variant, numThreads } = model.info.backend;
+      const threads = `${numThreads} ${numThreads === 1 ? 'thread' : 'threads'}`;
+      const greeting = `${printable(resolved.name)}, ${variant}, ${threads}. /help lists commands.`;
+      process.stdout.write(`${stylesFor(process.stdout).dim(greeting)}\n`);
+      await new Conversation(model, flags, signal).run();
+    } finally {
+      await model.dispose();
+    }
+  } finally {
+    await prepared.dispose();
+    await backend.dispose();
+  }
+}

@@ -1,0 +1,137 @@
+import { createInterface, type Interface } from 'node:readline/promises';
+import { HearthError } from '@hearth/core';
+import { chat, type GenerateResult, type Generation, type Model, type Session } from '@hearth/engine';
+import { type SamplingFlags, samplingParams } from './sampling-options.ts';
+import { printable } from './terminal/format.ts';
+import { stylesFor } from './terminal/styles.ts';
+
+interface Message {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
+
+export interface ConversationOptions extends SamplingFlags {
+  readonly system?: string;
+  readonly maxTokens: number;
+}
+
+const help = `/help            this list
+/system TEXT     set the system message and start anew
+/reset           start anew
+/stats           tokens and speed of the last answer
+/exit            leave (also Ctrl-D)
+Ctrl-C stops an answer. A line that ends in \\ goes on in the next one.`;
+
+/** A conversation in the terminal: one session of the model, so that each turn computes only what is new. */
+export class Conversation {
+  readonly #model: Model;
+  readonly #options: ConversationOptions;
+  readonly #signal: AbortSignal;
+  readonly #session: Session;
+  readonly #styles = stylesFor(process.stdout);
+  #messages: Message[];
+  #answering: Generation | undefined;
+  #last: GenerateResult | undefined;
+
+  /** @param signal ends the conversation */
+  constructor(model: Model, options: ConversationOptions, signal: AbortSignal) {
+    this.#model = model;
+    this.#options = options;
+    this.#signal = signal;
+    this.#session = model.createSession();
+    this.#messages = systemMessages(options.system);
+  }
+
+  /** Reads and answers until the user leaves. */
+  async run(): Promise<void> {
+    const lines = createInterface({ input: process.stdin, output: process.stdout, historySize: 1000 });
+    lines.on('SIGINT', () => {
+      if (this.#answering) void this.#answering.cancel();
+      else lines.close();
+    });
+    const ended = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
+    this.#signal.addEventListener('abort', () => lines.close(), { once: true });
+    try {
+      for (;;) {
+        const text = await Promise.race([this.#readMessage(lines), ended]);
+        if (text === undefined || text === '/exit' || text === '/quit') break;
+        if (text.startsWith('/')) this.#command(text);
+        else if (text !== '') await this.#answer(text);
+      }
+    } finally {
+      lines.close();
+      await this.#session.dispose();
+    }
+  }
+
+  async #readMessage(lines: Interface): Promise<string | undefined> {
+    const parts: string[] = [];
+    try {
+      for (;;) {
+        const line = await lines.question(parts.length === 0 ? this.#styles.cyan('> ') : '. ');
+        if (!line.endsWith('\\')) return [...parts, line].join('\n').trim();
+        parts.push(line.slice(0, -1));
+      }
+    } catch (error) {
+      // The interface was closed while it waited: the user has left.
+      if ((error as NodeJS.ErrnoException).name === 'AbortError') return undefined;
+      throw error;
+    }
+  }
+
+  #command(text: string): void {
+    const [name, ...words] = text.split(' ');
+    const { dim } = this.#styles;
+    if (name === '/reset') {
+      this.#messages = this.#messages.filter((message) => message.role === 'system');
+      this.#print(dim('A new conversation.'));
+    } else if (name === '/system') {
+      this.#messages = systemMessages(words.join(' ') || undefined);
+      this.#print(dim('A new conversation with this system message.'));
+    } else if (name === '/stats') {
+      this.#print(dim(this.#last ? describe(this.#last) : 'There is no answer yet.'));
+    } else {
+      this.#print(name === '/help' ? help : `There is no command ${printable(name!)}.\n${help}`);
+    }
+  }
+
+  async #answer(text: string): Promise<void> {
+    const messages: Message[] = [...this.#messages, { role: 'user', content: text }];
+    try {
+      const { maxTokens } = this.#options;
+      const options = { ...samplingParams(this.#options), maxTokens, signal: this.#signal, session: this.#session };
+      const generation = await chat(this.#model, messages, options);
+      this.#answering = generation;
+      for await (const event of generation) process.stdout.write(printable(event.text));
+      this.#last = await generation.result;
+      this.#messages = [...messages, { role: 'assistant', content: this.#last.text }];
+      if (this.#last.finishReason !== 'stop') process.stdout.write(this.#styles.dim(` [${this.#last.finishReason}]`));
+    } catch (error) {
+      if (!HearthError.isInstance(error) || this.#signal.aborted) throw error;
+      // The message is not part of the conversation then; the user may change it and try again.
+      const hint = error.code === 'context_length_exceeded' ? ' Or start anew with /reset.' : '';
+      process.stdout.write(this.#styles.red(printable(error.message)) + hint);
+    } finally {
+      this.#answering = undefined;
+    }
+    process.stdout.write('\n\n');
+  }
+
+  #print(text: string): void {
+    process.stdout.write(`${text}\n`);
+  }
+}
+
+function systemMessages(system: string | undefined): Message[] {
+  return system === undefined ? [] : [{ role: 'system', content: system }];
+}
+
+function describe({ usage, timings }: GenerateResult): string {
+  const speed = (tokensPerSecond: number | null) =>
+    tokensPerSecond === null ? '' : ` at ${tokensPerSecond.toFixed(1)} tokens/s`;
+  const first = timings.firstTokenMs === null ? '' : `, first after ${Math.round(timings.firstTokenMs)} ms`;
+  return (
+    `prompt ${usage.promptTokens} tokens, ${usage.cachedTokens} of them cached${speed(timings.prefillTokensPerSecond)}; ` +
+    `answer ${usage.completionTokens} tokens${speed(timings.tokensPerSecond)}${first}`
+  );
+}

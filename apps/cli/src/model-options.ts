@@ -1,0 +1,90 @@
+import type { Backend, CacheDtype } from '@hearth/core';
+import { type LoadProgress, type PreparedModel, prepareModel } from '@hearth/engine';
+import { defaultModelName, type ResolvedModel, resolveModel } from '@hearth/hub';
+import { createCpuBackend } from '@hearth/kernels';
+import { createDefaultBackend } from '@hearth/llm';
+import { createReferenceBackend } from '@hearth/reference';
+import { type Command, Option } from 'commander';
+import { pullProgress } from './pull-progress.ts';
+import { parseWhole } from './sampling-options.ts';
+import { printable } from './terminal/format.ts';
+import { byteProgress } from './terminal/progress.ts';
+
+/** The values of `addModelOptions`, as commander gives them. */
+export interface ModelFlags {
+  model: string;
+  backend: 'auto' | 'cpu' | 'reference';
+  threads?: number;
+  context?: number;
+  cacheType: CacheDtype;
+  fileAccess: 'map' | 'read';
+}
+
+/** Flags that say which model to load and how; the same for every command that runs one. */
+export function addModelOptions(command: Command): Command {
+  return command
+    .option('-m, --model <model>', 'catalogue name, Hugging Face repository, or path', defaultModelName)
+    .addOption(
+      new Option(
+        '--backend <kind>',
+        'what computes: the C++ kernels, the TypeScript reference, or the first that works',
+      )
+        .choices(['auto', 'cpu', 'reference'])
+        .default('auto'),
+    )
+    .option('--threads <n>', 'threads of the C++ kernels', (text) => parseWhole(text, '--threads', 1))
+    .option('--context <n>', 'positions of the context', (text) => parseWhole(text, '--context', 1))
+    .addOption(new Option('--cache-type <type>', 'type of the KV cache').choices(['f16', 'f32']).default('f16'))
+    .addOption(
+      new Option('--file-access <how>', 'map files, or read them in large blocks (faster on network disks)')
+        .choices(['map', 'read'])
+        .default('map'),
+    );
+}
+
+/** A model that is found, opened and checked, its weights not loaded yet. */
+export interface OpenedModel {
+  readonly resolved: ResolvedModel;
+  readonly backend: Backend;
+  readonly prepared: PreparedModel;
+}
+
+/**
+ * Finds the model (downloading it if need be) and opens it. Progress goes to standard error.
+ * @throws what `resolveModel` and `prepareModel` throw; nothing is left open then
+ */
+export async function openModel(flags: ModelFlags, signal: AbortSignal): Promise<OpenedModel> {
+  const progress = pullProgress();
+  const resolved = await resolveModel(flags.model, { signal, ...progress.options }).finally(() => progress.stop());
+  const backend = await openBackend(flags);
+  try {
+    const prepared = await prepareModel(resolved.path, { backend, contextLength: flags.context, signal });
+    for (const warning of prepared.warnings) process.stderr.write(`${printable(warning)}\n`);
+    return { resolved, backend, prepared };
+  } catch (error) {
+    await backend.dispose();
+    throw error;
+  }
+}
+
+export function openBackend(flags: Pick<ModelFlags, 'backend' | 'threads' | 'fileAccess'>): Promise<Backend> {
+  const { threads: numThreads, fileAccess } = flags;
+  const options = { fileAccess, ...(numThreads !== undefined && { numThreads }) };
+  if (flags.backend === 'reference') return Promise.resolve(createReferenceBackend());
+  return flags.backend === 'cpu' ? createCpuBackend(options) : createDefaultBackend(options);
+}
+
+/** Shows the loading of weights on standard error, where it takes long enough to be seen. */
+export function loadProgress(label: string): { onProgress(progress: LoadProgress): void; stop(): void } {
+  // Below this a bar would only flicker.
+  const worthShowing = 500_000_000;
+  const bar = byteProgress(label);
+  return {
+    onProgress(progress) {
+      if (progress.phase === 'weights' && progress.totalBytes > worthShowing) {
+        bar.update(progress.doneBytes, progress.totalBytes);
+      }
+    },
+    stop: () => bar.stop(),
+  };
+}
