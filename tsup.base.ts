@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup';
 
 /** The one build recipe of every package: ESM for Node 20, types, source maps. `entry` lists the public entry points and worker files. */
-export function hearthPackage(entry: string[] = ['src/index.ts'], options: { dts?: boolean } = {}) {
+export function hearthPackage(entry: string[] = ['src/index.ts'], options: { dts?: boolean | { entry: string[] } } = {}) {
   return defineConfig({
     entry,
     format: 'esm',

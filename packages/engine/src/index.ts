@@ -1,1 +1,22 @@
-export {};
+export { type ChatOptions, chat } from './chat/chat.ts';
+export type { ChatMessages, ModelChatTemplate, RenderChatOptions } from './chat/render-chat.ts';
+export { AnchorError, CacheExhaustedError, SessionBusyError } from './errors.ts';
+export type { GenerateOptions } from './generate/generate-options.ts';
+export type {
+  FinishReason,
+  GenerateEvent,
+  GenerateResult,
+  GenerateTimings,
+  GenerateUsage,
+  Generation,
+  OpProfile,
+  TextDelta,
+} from './generate/generation.ts';
+export { loadModel } from './model/load-model.ts';
+export type { LoadModelOptions, LoadWeightsOptions, ModelLimits, PrepareModelOptions } from './model/load-options.ts';
+export type { Model, ModelTokenizer } from './model/model.ts';
+export type { ModelHeader, ModelInfo } from './model/model-info.ts';
+export { prepareModel } from './model/prepare-model.ts';
+export type { PreparedModel } from './model/prepared-model.ts';
+export type { LoadProgress } from './model/progress.ts';
+export type { CreateSessionOptions, Session } from './session/session.ts';

@@ -7,6 +7,7 @@ import type { GenerateEvent, GenerateResult, Generation } from '../generate/gene
 import { OpProfiler } from '../generate/op-profiler.ts';
 import { GenerationRun } from '../generate/run-generation.ts';
 import { checkTokens } from './check-tokens.ts';
+import { commonPrefixLength } from './common-prefix.ts';
 import { computeUncached } from './compute.ts';
 import { Sequence } from './sequence.ts';
 import type { SessionRuntime } from './session-runtime.ts';
@@ -105,6 +106,22 @@ export class Session {
     }
     if (length < this.anchor) throw new AnchorError(length, this.anchor);
     this.#sequence.truncate(length);
+  }
+
+  /**
+   * Makes the session hold exactly these tokens: what it has in common with them from the start stays, also in the cache;
+   * the rest is cut off and replaced. Returns how many tokens stayed.
+   * @throws AnchorError when they differ below the anchor
+   * @throws as `extend`; nothing has changed then
+   */
+  replaceTokens(tokenIds: ArrayLike<number>): number {
+    this.#checkIdle('be given other tokens');
+    checkTokens(tokenIds, 0, this.#runtime);
+    const numCommon = commonPrefixLength(this.#sequence.tokenIds, tokenIds);
+    if (numCommon < this.anchor) throw new AnchorError(numCommon, this.anchor);
+    this.#sequence.truncate(numCommon);
+    this.#sequence.append(Array.prototype.slice.call(tokenIds, numCommon));
+    return numCommon;
   }
 
   /**

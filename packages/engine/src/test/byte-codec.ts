@@ -1,7 +1,18 @@
 import type { StreamingDetokenizer } from '../generate/completion.ts';
 
-/** Ids 0 to 255 are bytes of UTF-8; then the two control tokens; ids above them have no token, like a padded table. */
-export const fakeTokens = { bos: 256, eos: 257, vocabSize: 264 } as const;
+/**
+ * Ids 0 to 255 are bytes of UTF-8; then come control tokens; ids above them, up to the size of the vocabulary, have no
+ * token, like the padded rows of real models.
+ */
+export const fakeTokens = { bos: 256, eos: 257, imStart: 258, imEnd: 259, vocabSize: 264 } as const;
+
+/** Control tokens by their literal. */
+export const fakeSpecialTokens: Readonly<Record<string, number>> = {
+  '<s>': fakeTokens.bos,
+  '</s>': fakeTokens.eos,
+  '<|im_start|>': fakeTokens.imStart,
+  '<|im_end|>': fakeTokens.imEnd,
+};
 
 /** The UTF-8 bytes of a text as ids of the fake vocabulary. */
 export function bytesOf(text: string): number[] {

@@ -1,0 +1,55 @@
+import type { BackendInfo, CacheDtype, CacheLayerSpec, WeightDtype } from '@hearth/core';
+
+/** What is known of a model from its headers, before weights are loaded. */
+export interface ModelHeader {
+  /** A name for people. */
+  readonly name: string;
+  /** The file or directory, absolute. */
+  readonly path: string;
+  readonly format: 'gguf' | 'safetensors';
+  /** `LlamaForCausalLM` */
+  readonly architecture: string;
+  /** Elements of all weights that are read; a tied head counts once. */
+  readonly numParameters: number;
+  readonly numLayers: number;
+  readonly hiddenSize: number;
+  readonly numHeads: number;
+  readonly numKvHeads: number;
+  readonly headDim: number;
+  /** Rows of logits. The tokenizer may have fewer tokens: rows past them have no text. */
+  readonly vocabSize: number;
+  /** Positions that the model was made for. */
+  readonly maxContextLength: number;
+  /** Positions that a session may have. */
+  readonly contextLength: number;
+  /** By type: how many of the weights, and their bytes in the file. */
+  readonly weightDtypes: Readonly<Partial<Record<WeightDtype, { readonly tensors: number; readonly bytes: number }>>>;
+  /** Bytes of the weight files. */
+  readonly fileBytes: number;
+}
+
+/** A loaded model. */
+export interface ModelInfo extends ModelHeader {
+  /** SHA-256 that tells this model, under this numerics version, from others. */
+  readonly fingerprint: string;
+  readonly numericsVersion: number;
+  /** Bytes that the packed weights take in memory. */
+  readonly packedBytes: number;
+  /** Bytes of the tensors that they were packed from. */
+  readonly sourceBytes: number;
+  readonly cacheDtype: CacheDtype;
+  /** Bytes of keys and values of one position, over all layers. */
+  readonly kvBytesPerToken: number;
+  /** Bytes of the whole cache. */
+  readonly kvBytes: number;
+  /** Positions that the cache holds, over all sessions. */
+  readonly cacheTokens: number;
+  readonly backend: BackendInfo;
+}
+
+const cacheElementBytes: Readonly<Record<CacheDtype, number>> = { f32: 4, f16: 2 };
+
+/** Bytes of keys and values of one position, over all layers. */
+export function kvBytesPerToken(layers: readonly CacheLayerSpec[], dtype: CacheDtype): number {
+  return layers.reduce((sum, layer) => sum + 2 * layer.numKvHeads * layer.headDim * cacheElementBytes[dtype], 0);
+}

@@ -1,0 +1,83 @@
+import { DisposedError } from '@hearth/core';
+import type { Tokenizer } from '@hearth/tokenizer';
+import { type ChatMessages, type ModelChatTemplate, type RenderChatOptions, renderChat } from '../chat/render-chat.ts';
+import { type CreateSessionOptions, Session } from '../session/session.ts';
+import type { SessionRuntime } from '../session/session-runtime.ts';
+import { disposeAll } from './dispose-all.ts';
+import type { ModelInfo } from './model-info.ts';
+
+/** The public face of a tokenizer, so that tests can have one without a worker. */
+export type ModelTokenizer = Pick<Tokenizer, keyof Tokenizer>;
+
+/** What a model is put together from. It owns all of them. */
+export interface ModelParts {
+  readonly info: ModelInfo;
+  readonly tokenizer: ModelTokenizer;
+  /** Null when the model has none: it is then no chat model, or its files do not say. */
+  readonly chatTemplate: ModelChatTemplate | null;
+  readonly runtime: SessionRuntime;
+  /** Frees everything behind the runtime (executable, weights, ...), one after the other. */
+  readonly disposers: readonly (() => Promise<void>)[];
+}
+
+/** A loaded model. Any number of sessions may be open; they share its weights and its cache. */
+export class Model {
+  readonly info: ModelInfo;
+  readonly tokenizer: ModelTokenizer;
+  readonly chatTemplate: ModelChatTemplate | null;
+  readonly #runtime: SessionRuntime;
+  readonly #disposers: readonly (() => Promise<void>)[];
+  #disposing: Promise<void> | undefined;
+
+  /** Made by `loadModel`. */
+  constructor(parts: ModelParts) {
+    this.info = parts.info;
+    this.tokenizer = parts.tokenizer;
+    this.chatTemplate = parts.chatTemplate;
+    this.#runtime = parts.runtime;
+    this.#disposers = parts.disposers;
+  }
+
+  get isDisposed(): boolean {
+    return this.#disposing !== undefined;
+  }
+
+  /**
+   * A new sequence of tokens. It takes cache blocks only when it computes.
+   * @throws ContextLengthError | InvalidArgumentError for tokens that do not fit or make no sense
+   */
+  createSession(options?: CreateSessionOptions): Session {
+    this.#checkOpen();
+    return new Session(this.#runtime, options);
+  }
+
+  /**
+   * The token ids of a conversation, ready to be generated from: with exactly one start token where the model has one, and
+   * with words in the messages that look like control tokens as plain text.
+   * @throws UnsupportedError when the model has no chat template
+   */
+  async renderChat(messages: ChatMessages, options: RenderChatOptions = {}): Promise<Int32Array> {
+    this.#checkOpen();
+    return renderChat(this, messages, options);
+  }
+
+  /**
+   * Frees the model. Running generations end with a `DisposedError`; sessions cannot be used afterwards. Safe at any
+   * moment and as often as you like; resolves when the memory is free.
+   */
+  dispose(): Promise<void> {
+    this.#disposing ??= this.#dispose();
+    return this.#disposing;
+  }
+
+  async #dispose(): Promise<void> {
+    const reason = new DisposedError('model');
+    await Promise.all([...this.#runtime.sessions].map((end) => end(reason)));
+    await this.#runtime.loop.idle();
+    await disposeAll([...this.#disposers, () => this.tokenizer.dispose(), async () => this.chatTemplate?.dispose()]);
+  }
+
+  #checkOpen(): void {
+    if (this.#disposing) throw new DisposedError('model');
+  }
+}

@@ -1,0 +1,179 @@
+import type { Checkpoint } from '@hearth/checkpoint';
+import {
+  AbortError,
+  type Backend,
+  DisposedError,
+  type Executable,
+  InvalidArgumentError,
+  numericsVersion,
+  throwIfAborted,
+  type WeightSource,
+  type Weights,
+} from '@hearth/core';
+import type { Model as ModelDefinition } from '@hearth/models';
+import { type ChatMessages, type ModelChatTemplate, type RenderChatOptions, renderChat } from '../chat/render-chat.ts';
+import { checkTokens } from '../session/check-tokens.ts';
+import { createSessionRuntime } from '../session/session-runtime.ts';
+import { Work } from '../session/work.ts';
+import { disposeAll } from './dispose-all.ts';
+import { modelFingerprint } from './fingerprint.ts';
+import { blockSize, type LoadWeightsOptions, maxOutputRows, resolveLoadWeightsOptions } from './load-options.ts';
+import { Model, type ModelTokenizer } from './model.ts';
+import { kvBytesPerToken, type ModelHeader, type ModelInfo } from './model-info.ts';
+
+export interface PreparedModelParts {
+  readonly backend: Backend;
+  readonly checkpoint: Checkpoint;
+  readonly definition: ModelDefinition;
+  readonly sources: ReadonlyMap<string, WeightSource>;
+  readonly tokenizer: ModelTokenizer;
+  readonly chatTemplate: ModelChatTemplate | null;
+  readonly eosTokenIds: ReadonlySet<number>;
+  readonly header: ModelHeader;
+}
+
+/** A model whose weights are not loaded: it can encode, render and refuse. */
+export class PreparedModel {
+  readonly info: ModelHeader;
+  readonly tokenizer: ModelTokenizer;
+  readonly chatTemplate: ModelChatTemplate | null;
+  /** config.json of the model, or the same made from GGUF metadata. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** generation_config.json, when there is one. */
+  readonly generationConfig: Readonly<Record<string, unknown>> | undefined;
+  /** Tokens that end a generation. */
+  readonly eosTokenIds: ReadonlySet<number>;
+  /** What a user should know about the files, a sentence each. */
+  readonly warnings: readonly string[];
+  readonly #parts: PreparedModelParts;
+  /** The load that runs or has run; a failed one leaves nothing. */
+  #load: { readonly work: Work; readonly model: Promise<Model> } | undefined;
+  #disposing: Promise<void> | undefined;
+
+  /** Made by `prepareModel`. */
+  constructor(parts: PreparedModelParts) {
+    this.#parts = parts;
+    this.info = parts.header;
+    this.tokenizer = parts.tokenizer;
+    this.chatTemplate = parts.chatTemplate;
+    this.config = parts.checkpoint.config;
+    this.generationConfig = parts.checkpoint.generationConfig;
+    this.eosTokenIds = parts.eosTokenIds;
+    this.warnings = parts.checkpoint.warnings;
+  }
+
+  /** As `Model.renderChat`. */
+  async renderChat(messages: ChatMessages, options: RenderChatOptions = {}): Promise<Int32Array> {
+    this.#checkOpen();
+    return renderChat(this, messages, options);
+  }
+
+  /**
+   * Checks that a prompt can be generated from: there is at least one token, all are in the vocabulary, and at least one
+   * more fits after them.
+   * @throws InvalidArgumentError | ContextLengthError
+   */
+  checkPrompt(tokenIds: ArrayLike<number>): void {
+    if (tokenIds.length === 0) throw new InvalidArgumentError('The prompt is empty: it has no tokens to continue.');
+    // The token that follows counts: its position must exist.
+    checkTokens(tokenIds, 1, this.info);
+  }
+
+  /**
+   * Loads the weights. The model then owns tokenizer and template, and the files are closed. When it fails, it can be
+   * tried again.
+   *
+   * @throws InvalidModelError | InvalidArgumentError | UnsupportedError | AbortError
+   * @throws DisposedError when this object is disposed while it loads
+   */
+  async loadWeights(options: LoadWeightsOptions = {}): Promise<Model> {
+    this.#checkOpen();
+    if (this.#load) throw new InvalidArgumentError('The weights of this prepared model are being loaded, or were.');
+    const resolved = resolveLoadWeightsOptions(options, this.#parts.backend, this.info.contextLength);
+    const work = new Work(options.signal);
+    const model = this.#loadModel(resolved, work, options.onProgress);
+    this.#load = { work, model };
+    try {
+      return await model;
+    } catch (error) {
+      this.#load = undefined;
+      throw work.reasonFor(error);
+    } finally {
+      work.end();
+    }
+  }
+
+  /** Stops a load that runs and frees everything. Once the model is loaded it does nothing: dispose of the model. */
+  dispose(): Promise<void> {
+    this.#disposing ??= (async () => {
+      this.#load?.work.stop(new DisposedError('prepared model'));
+      const isLoaded = await this.#load?.model.then(
+        () => true,
+        () => false,
+      );
+      if (isLoaded) return;
+      const { tokenizer, chatTemplate, checkpoint } = this.#parts;
+      await disposeAll([() => tokenizer.dispose(), async () => chatTemplate?.dispose(), () => checkpoint.close()]);
+    })();
+    return this.#disposing;
+  }
+
+  async #loadModel(
+    options: ReturnType<typeof resolveLoadWeightsOptions>,
+    { signal }: Work,
+    onProgress: LoadWeightsOptions['onProgress'],
+  ): Promise<Model> {
+    const { backend, checkpoint, definition, sources, tokenizer, chatTemplate, eosTokenIds } = this.#parts;
+    const { cacheDtype, cacheTokens, maxTokensPerStep, ownsBackend } = options;
+    let weights: Weights | undefined;
+    let executable: Executable | undefined;
+    try {
+      throwIfAborted(signal);
+      const fingerprint = await modelFingerprint(checkpoint, signal);
+      weights = await backend.loadWeights(definition.weights, sources, {
+        signal,
+        onProgress: (progress) => onProgress?.({ phase: 'weights', ...progress }),
+      });
+      const program = definition.createProgram();
+      const numBlocks = Math.ceil(cacheTokens / blockSize) * program.cacheGroups.length;
+      executable = await backend.compile(program, weights, {
+        maxTokens: maxTokensPerStep,
+        maxOutputRows,
+        cache: { dtype: cacheDtype, blockSize, numBlocks },
+      });
+      throwIfAborted(signal);
+      await checkpoint.close();
+      const runtime = createSessionRuntime(executable, {
+        contextLength: this.info.contextLength,
+        eosTokenIds,
+        chunkTokens: maxTokensPerStep,
+        maxOutputRows,
+        // A completion goes on from the prompt, so a blank at its start is a blank.
+        createDetokenizer: () => tokenizer.createDetokenizer({ skipSpecialTokens: true, isStart: false }),
+      });
+      const info: ModelInfo = {
+        ...this.info,
+        fingerprint,
+        numericsVersion,
+        packedBytes: weights.packedBytes,
+        sourceBytes: weights.sourceBytes,
+        cacheDtype,
+        kvBytesPerToken: kvBytesPerToken(program.cacheLayers, cacheDtype),
+        kvBytes: numBlocks * executable.cache.bytesPerBlock,
+        cacheTokens: Math.floor(numBlocks / program.cacheGroups.length) * blockSize,
+        backend: backend.info,
+      };
+      // In this order: an executable uses its weights, and both their backend.
+      const owned = [executable, weights, ...(ownsBackend ? [backend] : [])];
+      const disposers = owned.map((resource) => () => resource.dispose());
+      return new Model({ info, tokenizer, chatTemplate, runtime, disposers });
+    } catch (error) {
+      await disposeAll([async () => executable?.dispose(), async () => weights?.dispose()]).catch(() => {});
+      throw signal.aborted && !(error instanceof AbortError) ? new AbortError(undefined, { cause: error }) : error;
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#disposing) throw new DisposedError('prepared model');
+  }
+}

@@ -1,0 +1,7 @@
+/** How many leading tokens two sequences share. */
+export function commonPrefixLength(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  const most = Math.min(a.length, b.length);
+  let length = 0;
+  while (length < most && a[length] === b[length]) length++;
+  return length;
+}
