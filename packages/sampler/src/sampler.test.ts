@@ -1,12 +1,8 @@
-import './__fixtures__/fixed-seed.ts';
 import { InvalidArgumentError, NumericError } from '@hearth/core';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { naiveSample } from './__fixtures__/naive-sampler.ts';
 import { randomRow } from './__fixtures__/rows.ts';
 import { NoTokenAllowedError } from './no-token-allowed-error.ts';
 import type { SamplingParams } from './params/sampling-params.ts';
-import type { Processor } from './processors/processor.ts';
 import { createTokenMask } from './processors/token-mask.ts';
 import { createSampler } from './sampler.ts';
 
@@ -26,77 +22,6 @@ function samplesOf(logits: Float32Array, params: SamplingParams, count = 200): n
     return sampler.sample(logits, history).tokenId;
   });
 }
-
-describe('sampling equals its definition', () => {
-  const score = fc.oneof(
-    { weight: 6, arbitrary: fc.float({ min: -20, max: 20, noNaN: true }) },
-    { weight: 3, arbitrary: fc.integer({ min: -3, max: 3 }) }, // ties
-    { weight: 1, arbitrary: fc.constantFrom(-0, 2 ** -149, Math.fround(3e38), Math.fround(-3e38)) },
-  );
-  const cases = fc.integer({ min: 1, max: 80 }).chain((vocabSize) => {
-    const tokenId = fc.nat(vocabSize - 1);
-    const off = <T>(value: T) => ({ weight: 2, arbitrary: fc.constant(value) });
-    const unit = fc.double({ min: 0, max: 1, noNaN: true });
-    return fc.record({
-      logits: fc.array(score, { minLength: vocabSize, maxLength: vocabSize }),
-      prompt: fc.array(tokenId, { maxLength: 20 }),
-      completion: fc.array(tokenId, { maxLength: 20 }),
-      allowed: fc.option(fc.uniqueArray(tokenId, { minLength: 1 })),
-      params: fc.record({
-        temperature: fc.oneof(
-          fc.constantFrom(0, 5e-324, 1e-30, 1e-4, 0.7, 1, 3, 1e308),
-          fc.double({ min: 0, max: 3, noNaN: true }),
-        ),
-        topK: fc.oneof(off(0), fc.integer({ min: -1, max: 100 })),
-        topP: fc.oneof(off(1), unit),
-        minP: fc.oneof(off(0), unit),
-        typicalP: fc.oneof(off(1), unit),
-        repetitionPenalty: fc.oneof(off(1), fc.double({ min: 0.1, max: 3, noNaN: true })),
-        repetitionWindow: fc.integer({ min: -1, max: 30 }),
-        frequencyPenalty: fc.oneof(off(0), fc.double({ min: -2, max: 2, noNaN: true })),
-        presencePenalty: fc.oneof(off(0), fc.double({ min: -2, max: 2, noNaN: true })),
-        logitBias: fc
-          .array(fc.tuple(tokenId, fc.double({ min: -100, max: 100, noNaN: true })), { maxLength: 5 })
-          .map((e) => new Map(e)),
-        seed: fc.bigInt(0n, 2n ** 64n - 1n),
-        choiceIndex: fc.nat(5),
-      }),
-    });
-  });
-
-  it('for all parameters together, on small rows with ties and extremes', () => {
-    fc.assert(
-      fc.property(cases, ({ logits, prompt, completion, allowed, params }) => {
-        const row = Float32Array.from(logits);
-        const sampler = createSampler(params, { vocabSize: row.length });
-        const mask = allowed === null ? undefined : createTokenMask(row.length, allowed);
-        const isAllowed = (tokenId: number) => allowed === null || allowed.includes(tokenId);
-        const { tokenId } = sampler.sample(row, { promptTokenIds: prompt, completionTokenIds: completion }, { mask });
-        expect(tokenId).toBe(naiveSample(row, sampler.params, prompt, completion, isAllowed));
-        expect(row).toEqual(Float32Array.from(logits));
-      }),
-      { numRuns: 1000 },
-    );
-  });
-
-  it('on rows of the size of a vocabulary', () => {
-    const logits = randomRow(16_000, 3);
-    const settings: SamplingParams[] = [
-      {},
-      { temperature: 0.7, topP: 0.9 },
-      { topK: 40 },
-      { topK: 40, topP: 0.95, minP: 0.05, temperature: 1.5 },
-      { temperature: 5 },
-      { typicalP: 0.9 },
-      { minP: 0.02, temperature: 2 },
-    ];
-    for (const params of settings) {
-      const sampler = createSampler({ ...params, seed: 7 }, { vocabSize: logits.length });
-      const { tokenId } = sampler.sample(logits, noHistory);
-      expect(tokenId, JSON.stringify(params)).toBe(naiveSample(logits, sampler.params, [], []));
-    }
-  });
-});
 
 describe('temperature', () => {
   const logits = Float32Array.of(1, 3, 2.5, 3, -1);
@@ -309,89 +234,6 @@ describe('bad input', () => {
     expect(() => sampler.sample([1, 2, 3] as unknown as Float32Array, noHistory)).toThrow(InvalidArgumentError);
     expect(() => sampler.sample(new Float64Array(3) as unknown as Float32Array, noHistory)).toThrow(
       InvalidArgumentError,
-    );
-  });
-});
-
-describe('custom processors', () => {
-  const logits = Float32Array.of(1, 3, 2);
-  const ban = (tokenId: number): Processor => ({
-    stage: 'logits',
-    name: `ban ${tokenId}`,
-    process: (scores) => {
-      scores[tokenId] = Number.NEGATIVE_INFINITY;
-    },
-  });
-
-  it('change scores after the penalties and before the mask', () => {
-    const seen: number[][] = [];
-    const spy: Processor = { stage: 'logits', name: 'spy', process: (scores) => void seen.push([...scores]) };
-    const sampler = createSampler(
-      { temperature: 0, logitBias: { 0: 10 } },
-      { vocabSize: 3, processors: [ban(0), spy] },
-    );
-    const { tokenId } = sampler.sample(logits, noHistory, { mask: createTokenMask(3, [0, 2]) });
-    expect(seen).toEqual([[Number.NEGATIVE_INFINITY, 3, 2]]);
-    expect(tokenId).toBe(2);
-  });
-
-  it('drop candidates after the built-in filters', () => {
-    const lengths: number[] = [];
-    const secondBest: Processor = {
-      stage: 'candidates',
-      name: 'second best',
-      process: (candidates) => {
-        lengths.push(candidates.length);
-        candidates.keep((index) => index === 1);
-      },
-    };
-    const sampler = createSampler({ topK: 2, seed: 1 }, { vocabSize: 3, processors: [secondBest] });
-    expect(sampler.sample(logits, noHistory).tokenId).toBe(2);
-    expect(lengths).toEqual([2]);
-  });
-
-  it('are told when they write what is no score, or ban everything', () => {
-    const write = (value: number): Processor => ({
-      stage: 'logits',
-      name: 'writer',
-      process: (scores) => void scores.fill(value),
-    });
-    for (const bad of [Number.NaN, Number.POSITIVE_INFINITY]) {
-      const sampler = createSampler({}, { vocabSize: 3, processors: [write(bad)] });
-      expect(() => sampler.sample(logits, noHistory)).toThrow('writer');
-      expect(() => sampler.sample(logits, noHistory)).toThrow(NumericError);
-    }
-    const banAll = createSampler({}, { vocabSize: 3, processors: [write(Number.NEGATIVE_INFINITY)] });
-    expect(() => banAll.sample(logits, noHistory)).toThrow(NoTokenAllowedError);
-  });
-
-  it('may sample themselves, or throw, without disturbing anyone', () => {
-    const inner = createSampler({ seed: 2, topK: 2, logitBias: { 0: 1 } }, { vocabSize: 3 });
-    const nesting: Processor = {
-      stage: 'logits',
-      name: 'nesting',
-      process: () => void inner.sample(logits, noHistory),
-    };
-    const params = { seed: 1, logitBias: { 2: 1 } };
-    const nested = createSampler(params, { vocabSize: 3, processors: [nesting] });
-    const plain = createSampler(params, { vocabSize: 3 });
-    expect(nested.sample(logits, noHistory)).toEqual(plain.sample(logits, noHistory));
-
-    const failing: Processor = {
-      stage: 'logits',
-      name: 'failing',
-      process: () => {
-        throw new Error('mine');
-      },
-    };
-    expect(() => createSampler({}, { vocabSize: 3, processors: [failing] }).sample(logits, noHistory)).toThrow('mine');
-    expect(nested.sample(logits, noHistory)).toEqual(plain.sample(logits, noHistory));
-  });
-
-  it('need a stage', () => {
-    const nameless = { process: () => {} } as unknown as Processor;
-    expect(() => createSampler({}, { vocabSize: 3, processors: [nameless] })).toThrow(
-      "processors[0].stage must be 'logits'",
     );
   });
 });
