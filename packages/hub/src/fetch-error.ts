@@ -24,7 +24,6 @@ const certificateCodes = new Set([
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',
   'CERT_UNTRUSTED',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
 /** Turns what `fetch` or a body stream threw into a sentence. The URL is shown without credentials and query. */
@@ -46,6 +45,12 @@ export function describeFetchError(error: unknown, url: string | URL, timeouts: 
   if (code && certificateCodes.has(code)) {
     return new DownloadError(
       `The certificate of ${host} is not trusted (${code}). Behind a proxy with its own authority set NODE_EXTRA_CA_CERTS to its PEM file.`,
+      { details },
+    );
+  }
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return new DownloadError(
+      `The certificate that ${host} showed is for another host. Check the address and the proxy.`,
       { details },
     );
   }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import tls from 'node:tls';
 import { AbortError, throwIfAborted } from '@hearth/core';
-import { EnvHttpProxyAgent, type RequestInit, type Response, fetch as undiciFetch } from 'undici';
+import type { RequestInit, Response } from 'undici';
 import { DownloadError } from './errors.ts';
 import { describeFetchError } from './fetch-error.ts';
 import { redactUrl } from './redact.ts';
@@ -23,6 +23,8 @@ export interface HttpClient {
  * @param certificateFile extra certificate authorities (PEM), as pip's `cert` option names them.
  */
 export async function createHttpClient(settings: Settings, certificateFile?: string): Promise<HttpClient> {
+  // Loaded here, because starting with a cached model should not wait for it (about 0.1 s).
+  const { EnvHttpProxyAgent, fetch: undiciFetch } = await import('undici');
   const { env } = settings.surroundings;
   const authorities = certificateFile ? { ca: await certificateAuthorities(certificateFile, env) } : {};
   const connect = { timeout: settings.timeouts.connectMs, ...authorities };

