@@ -1,13 +1,221 @@
-import { describe, expect, it } from 'vitest';
-import { makeBatch, prefill, someTokens } from './__fixtures__/batches.ts';
+import { InvalidArgumentError, NumericError, type StepResult, UnsupportedError } from '@hearth/core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { firstBlocks, makeBatch, prefill, someTokens } from './__fixtures__/batches.ts';
 import { tinyLlama } from './__fixtures__/tiny-llama.ts';
+import { weightSource } from './__fixtures__/weight-source.ts';
 
-describe('a step', () => {
-  it.each([1, 7, 64])('gives the same bits when the prompt comes in chunks of %i', async (chunk) => {
-    const tokens = someTokens(130);
-    const whole = await prefill(await tinyLlama(), tokens);
+// Every comparison of results in this file is of bits: the numerics contract, not closeness.
+
+describe('the contract', () => {
+  const tokens = someTokens(130);
+  let whole: StepResult;
+
+  beforeAll(async () => {
+    whole = await prefill(await tinyLlama(), tokens);
+  });
+
+  it.each([1, 7, 64])('gives the same logits when the prompt comes in chunks of %i', async (chunk) => {
     const chunked = await prefill(await tinyLlama(), tokens, { chunk });
     expect(chunked.logits).toEqual(whole.logits);
-    expect(makeBatch([{ tokenIds: [1], start: 0, blocks: [0] }]).outputRows).toEqual(Int32Array.of(0));
+  });
+
+  it.each([
+    [16, 'f16'],
+    [32, 'f16'],
+    [64, 'f16'],
+    [64, 'f32'],
+  ] as const)('gives the same logits with blocks of %i, shuffled (%s)', async (blockSize, cacheDtype) => {
+    const inOrder = cacheDtype === 'f16' ? whole : await prefill(await tinyLlama({ cacheDtype }), tokens);
+    const executable = await tinyLlama({ blockSize, cacheDtype });
+    const blocks = firstBlocks(executable, tokens.length).map((block) => (block * 11 + 5) % 64);
+    const shuffled = await prefill(executable, tokens, { chunk: 50, blocks });
+    expect(shuffled.logits).toEqual(inOrder.logits);
+  });
+
+  it.each(['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1'] as const)(
+    'gives a sequence the same logits alone and among others (%s weights)',
+    async (dtype) => {
+      const prompts = [someTokens(3), someTokens(17).reverse(), someTokens(40), [5]];
+      const alone = await Promise.all(
+        prompts.map(async (prompt) => (await prefill(await tinyLlama({ dtype }), prompt)).logits!),
+      );
+      const executable = await tinyLlama({ dtype });
+      let nextBlock = 0;
+      const parts = prompts.map((tokenIds) => {
+        const blocks = Array.from({ length: Math.ceil(tokenIds.length / 16) }, () => nextBlock++);
+        return { tokenIds, start: 0, blocks };
+      });
+      const together = await executable.step(makeBatch(parts));
+      for (const [s, logits] of alone.entries()) {
+        expect(together.logits!.slice(s * 96, (s + 1) * 96), `sequence ${s}`).toEqual(logits);
+      }
+    },
+  );
+
+  it('mixes prefill, decode and runs of several tokens in one step', async () => {
+    const long = someTokens(70);
+    const executable = await tinyLlama();
+    const [first, second] = [
+      [0, 1, 2, 3, 4],
+      [5, 6, 7, 8, 9],
+    ];
+    await executable.step(makeBatch([{ tokenIds: long.slice(0, 66), start: 0, blocks: first }]));
+    const mixed = await executable.step(
+      makeBatch([
+        { tokenIds: long.slice(66), start: 66, blocks: first, outputs: [0, 3] },
+        { tokenIds: long.slice(0, 30), start: 0, blocks: second },
+      ]),
+    );
+    const rows = [67, 70, 30].map(async (length) => (await prefill(await tinyLlama(), long.slice(0, length))).logits!);
+    for (const [r, logits] of (await Promise.all(rows)).entries()) {
+      expect(mixed.logits!.slice(r * 96, (r + 1) * 96), `row ${r}`).toEqual(logits);
+    }
+  });
+
+  it('gives the same bits fused and unfused, in every boundary', async () => {
+    const prompt = someTokens(20);
+    for (const dtype of ['f32', 'q4_1'] as const) {
+      const fused = await prefill(await tinyLlama({ dtype, lower: { captures: 'all' } }), prompt);
+      const unfused = await prefill(await tinyLlama({ dtype, lower: { captures: 'all', fuse: false } }), prompt);
+      expect(unfused.logits).toEqual(fused.logits);
+      expect(new Map([...unfused.captures!].sort())).toEqual(new Map([...fused.captures!].sort()));
+    }
+  });
+
+  it('decodes across groups of 512 positions with what recomputing from scratch gives', async () => {
+    const context = someTokens(620);
+    const config = { num_hidden_layers: 1 };
+    const options = { config, dtype: 'q8_0', maxTokens: 640 } as const;
+    const cached = await tinyLlama(options);
+    const blocks = firstBlocks(cached, context.length);
+    await cached.step(makeBatch([{ tokenIds: context.slice(0, 505), start: 0, blocks }]));
+    let decoded: StepResult = {};
+    for (let p = 505; p < context.length; p++) {
+      decoded = await cached.step(makeBatch([{ tokenIds: [context[p]!], start: p, blocks }]));
+      if (p === 511 || p === 512 || p === context.length - 1) {
+        const scratch = await prefill(await tinyLlama(options), context.slice(0, p + 1));
+        expect(decoded.logits, `position ${p}`).toEqual(scratch.logits);
+      }
+    }
+  });
+
+  it('sees only the window of a windowed layer', async () => {
+    // A program like the tiny one, its attention limited to 20 positions: tokens further back change nothing.
+    const windowed = async (tokens: number[]) => {
+      const executable = await tinyLlama({
+        config: { num_hidden_layers: 1 },
+        editProgram: (program) => ({
+          ...program,
+          cacheGroups: [{ window: 20 }],
+          ops: program.ops.map((op) => (op.kind === 'attention' ? { ...op, window: 20 } : op)),
+        }),
+      });
+      return (await prefill(executable, tokens)).logits;
+    };
+    const prompt = someTokens(100);
+    const changedFar = prompt.map((id, p) => (p < 80 ? (id + 1) % 96 : id));
+    const changedNear = prompt.map((id, p) => (p < 81 ? (id + 1) % 96 : id));
+    expect(await windowed(changedFar)).toEqual(await windowed(prompt));
+    expect(await windowed(changedNear)).not.toEqual(await windowed(prompt));
+  });
+});
+
+describe('outputs', () => {
+  it('gives hidden rows, whose product with the head are the logits', async () => {
+    const executable = await tinyLlama({ lower: { captures: ['model.norm'] } });
+    const { hidden, captures, logits } = await prefill(executable, [1, 2, 3], { output: { kind: 'hidden' } });
+    expect(hidden).toEqual(captures!.get('model.norm'));
+    expect(hidden).toHaveLength(64);
+    expect(logits).toBeUndefined();
+  });
+
+  it('gives log-probabilities of given ids and the argmax', async () => {
+    const batch = makeBatch([{ tokenIds: [1, 2, 3], start: 0, blocks: [0], outputs: [0, 2] }]);
+    const executable = await tinyLlama();
+    const { logits } = await executable.step(batch);
+    const output = { kind: 'logprobs', tokenIds: Int32Array.of(7, 95) } as const;
+    const { logprobs, argmax } = await executable.step(batch, { output });
+    for (const [r, id] of output.tokenIds.entries()) {
+      const row = logits!.subarray(r * 96, (r + 1) * 96);
+      const exact = row[id]! - Math.log(row.reduce((sum, logit) => sum + Math.exp(logit), 0));
+      expect(logprobs![r]).toBeCloseTo(exact, 5);
+      expect(argmax![r]).toBe(row.indexOf(Math.max(...row)));
+    }
+  });
+
+  it('gives no rows when none are wanted, and fills the cache all the same', async () => {
+    const executable = await tinyLlama();
+    const prompt = someTokens(10);
+    const batch = makeBatch([{ tokenIds: prompt.slice(0, 9), start: 0, blocks: [0], outputs: [] }]);
+    expect((await executable.step(batch)).logits).toHaveLength(0);
+    const last = await executable.step(makeBatch([{ tokenIds: prompt.slice(9), start: 9, blocks: [0] }]));
+    expect(last.logits).toEqual((await prefill(await tinyLlama(), prompt)).logits);
+  });
+
+  it('refuses to sample, wrong counts of ids and ids outside the vocabulary', async () => {
+    const executable = await tinyLlama();
+    const batch = makeBatch([{ tokenIds: [1], start: 0, blocks: [0] }]);
+    await expect(executable.step(batch, { output: { kind: 'sample', rows: [] } })).rejects.toThrow(UnsupportedError);
+    for (const tokenIds of [Int32Array.of(), Int32Array.of(1, 2), Int32Array.of(96), Int32Array.of(-1)]) {
+      const step = executable.step(batch, { output: { kind: 'logprobs', tokenIds } });
+      await expect(step).rejects.toThrow(InvalidArgumentError);
+    }
+  });
+
+  it('times every op when asked', async () => {
+    const executable = await tinyLlama();
+    const { profile } = await prefill(executable, [1, 2, 3], { profile: true });
+    expect(profile!.map(({ op }) => op)).toEqual(executable.program.ops.map((_, index) => index));
+    expect(profile!.every(({ nanoseconds }) => nanoseconds >= 0)).toBe(true);
+    expect((await prefill(executable, [1])).profile).toBeUndefined();
+  });
+});
+
+describe('values out of range', () => {
+  const poison = (name: string, value: number) => (sources: Map<string, ReturnType<typeof weightSource>>) => {
+    const { shape } = sources.get(name)!;
+    sources.set(name, weightSource(name, shape, new Float32Array(shape.reduce((a, b) => a * b, 1)).fill(value)));
+  };
+
+  it.each([
+    ['model.layers.1.post_attention_layernorm', Number.NaN, 'model.layers.1.post_attention_layernorm'],
+    ['model.layers.0.self_attn.k_proj', Number.POSITIVE_INFINITY, 'model.layers.0.self_attn.q_proj+k_proj+v_proj'],
+    ['model.layers.0.mlp.down_proj', 3e38, 'model.layers.0.mlp.down_proj'],
+  ])('names the op that first gave no finite value: %s = %f', async (boundary, value, op) => {
+    const executable = await tinyLlama({ edit: poison(`${boundary}.weight`, value) });
+    const step = prefill(executable, [1, 2, 3]);
+    await expect(step).rejects.toThrow(NumericError);
+    await expect(step).rejects.toMatchObject({ op });
+  });
+
+  it('names the sum of a fused add, not the norm after it', async () => {
+    // Two biases that are finite on their own; their sum, the output of layer 0, is not.
+    const executable = await tinyLlama({
+      config: { attention_bias: true, mlp_bias: true },
+      edit: (sources) => {
+        poison('model.layers.0.self_attn.o_proj.bias', 3e38)(sources);
+        poison('model.layers.0.mlp.down_proj.bias', 3e38)(sources);
+      },
+    });
+    const fused = executable.program.ops.find((op) => op.kind === 'add-rms-norm' && op.sumName === 'model.layers.0');
+    expect(fused?.name).toBe('model.layers.1.input_layernorm');
+    await expect(prefill(executable, [1])).rejects.toMatchObject({ code: 'numeric', op: 'model.layers.0' });
+  });
+
+  it('refuses values that do not fit an f16 cache, which an f32 cache holds', async () => {
+    const name = 'model.layers.0.self_attn.v_proj.weight';
+    const edit = (sources: Map<string, ReturnType<typeof weightSource>>) => poison(name, 1e4)(sources);
+    const f16 = prefill(await tinyLlama({ edit }), [1, 2, 3]);
+    await expect(f16).rejects.toThrow(NumericError);
+    await expect(f16).rejects.toMatchObject({ op: 'model.layers.0.self_attn.kv_cache' });
+    await expect(f16).rejects.toThrow(/v at position \d+, head \d+\) does not fit the f16 cache/);
+    await expect(prefill(await tinyLlama({ edit, cacheDtype: 'f32' }), [1, 2, 3])).resolves.toBeDefined();
+  });
+
+  it('can go on after a failed step', async () => {
+    const executable = await tinyLlama();
+    const good = await prefill(executable, [1, 2, 3]);
+    await expect(prefill(executable, [1, 2, 99])).rejects.toThrow(InvalidArgumentError);
+    expect((await prefill(executable, [1, 2, 3])).logits).toEqual(good.logits);
   });
 });

@@ -1,4 +1,4 @@
-import type { CacheDtype, CompileOptions, Executable, WeightDtype, WeightSource } from '@hearth/core';
+import type { CacheDtype, CompileOptions, Executable, Program, WeightDtype, WeightSource } from '@hearth/core';
 import type { LowerOptions } from '@hearth/graph';
 import { buildModel, type Model } from '@hearth/models';
 import { createReferenceBackend } from '../reference-backend.ts';
@@ -46,6 +46,8 @@ export interface TinyOptions {
   readonly lower?: LowerOptions;
   /** Changes weights before they are loaded. */
   readonly edit?: (sources: Map<string, WeightSource>) => void;
+  /** Changes the program before it is compiled. */
+  readonly editProgram?: (program: Program) => Program;
 }
 
 /** A tiny Llama, loaded and compiled. */
@@ -64,5 +66,6 @@ export async function tinyLlama(options: TinyOptions = {}): Promise<Executable> 
       numBlocks: options.numBlocks ?? 64,
     },
   };
-  return backend.compile(model.createProgram(options.lower), weights, compileOptions);
+  const program = model.createProgram(options.lower);
+  return backend.compile(options.editProgram?.(program) ?? program, weights, compileOptions);
 }
