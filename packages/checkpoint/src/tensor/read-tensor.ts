@@ -3,8 +3,8 @@ import type { CheckpointTensor } from '../checkpoint.ts';
 import { TimeSlice } from '../io/time-slice.ts';
 import { decodeElements } from './decode.ts';
 
-/** Stored bytes decoded at a time: a few milliseconds of work. */
-const chunkBytes = 2 ** 18;
+/** Stored bytes decoded at a time: at most two milliseconds of work, also for 4-bit types. */
+const chunkBytes = 2 ** 16;
 
 /** Nothing that Hearth runs has tensors of this size; their floats would not fit one typed array on every Node.js. */
 const maxElements = 2 ** 31;
