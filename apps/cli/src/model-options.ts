@@ -10,20 +10,23 @@ import { parseWhole } from './sampling-options.ts';
 import { printable } from './terminal/format.ts';
 import { byteProgress } from './terminal/progress.ts';
 
-/** The values of `addModelOptions`, as commander gives them. */
-export interface ModelFlags {
-  model: string;
+/** The values of `addBackendOptions`, as commander gives them. */
+export interface BackendFlags {
   backend: 'auto' | 'cpu' | 'reference';
   threads?: number;
-  context?: number;
-  cacheType: CacheDtype;
   fileAccess: 'map' | 'read';
 }
 
-/** Flags that say which model to load and how; the same for every command that runs one. */
-export function addModelOptions(command: Command): Command {
+/** The values of `addModelOptions`. */
+export interface ModelFlags extends BackendFlags {
+  model: string;
+  context?: number;
+  cacheType: CacheDtype;
+}
+
+/** Flags that say what computes, and with how much of the machine. */
+export function addBackendOptions(command: Command): Command {
   return command
-    .option('-m, --model <model>', 'catalogue name, Hugging Face repository, or path', defaultModelName)
     .addOption(
       new Option(
         '--backend <kind>',
@@ -33,13 +36,20 @@ export function addModelOptions(command: Command): Command {
         .default('auto'),
     )
     .option('--threads <n>', 'threads of the C++ kernels', (text) => parseWhole(text, '--threads', 1))
-    .option('--context <n>', 'positions of the context', (text) => parseWhole(text, '--context', 1))
-    .addOption(new Option('--cache-type <type>', 'type of the KV cache').choices(['f16', 'f32']).default('f16'))
     .addOption(
       new Option('--file-access <how>', 'map files, or read them in large blocks (faster on network disks)')
         .choices(['map', 'read'])
         .default('map'),
     );
+}
+
+/** Flags that say which model to load and how; the same for every command that generates. */
+export function addModelOptions(command: Command): Command {
+  command
+    .option('-m, --model <model>', 'catalogue name, Hugging Face repository, or path', defaultModelName)
+    .option('--context <n>', 'positions of the context', (text) => parseWhole(text, '--context', 1))
+    .addOption(new Option('--cache-type <type>', 'type of the KV cache').choices(['f16', 'f32']).default('f16'));
+  return addBackendOptions(command);
 }
 
 /** A model that is found, opened and checked, its weights not loaded yet. */
@@ -67,7 +77,7 @@ export async function openModel(flags: ModelFlags, signal: AbortSignal): Promise
   }
 }
 
-export function openBackend(flags: Pick<ModelFlags, 'backend' | 'threads' | 'fileAccess'>): Promise<Backend> {
+export function openBackend(flags: BackendFlags): Promise<Backend> {
   const { threads: numThreads, fileAccess } = flags;
   const options = { fileAccess, ...(numThreads !== undefined && { numThreads }) };
   if (flags.backend === 'reference') return Promise.resolve(createReferenceBackend());
