@@ -55,8 +55,9 @@ function toLoadInput(source: TokenizerSource, sourceSize: number): LoadInput {
     }
     case 'gguf': {
       const { metadata } = source;
-      const entries = metadata instanceof Map ? [...metadata] : Object.entries(metadata);
-      return { kind: 'gguf', metadata: new Map(entries.filter(([key]) => key.startsWith('tokenizer.ggml.'))) };
+      const entries: [string, unknown][] = metadata instanceof Map ? [...metadata] : Object.entries(metadata);
+      const own = entries.filter(([key]) => key.startsWith('tokenizer.ggml.'));
+      return { kind: 'gguf', metadata: new Map(own.map(([key, value]) => [key, withoutBuffer(value)])) };
     }
     default:
       throw new InvalidArgumentError(
@@ -68,6 +69,12 @@ function toLoadInput(source: TokenizerSource, sourceSize: number): LoadInput {
 /** A copy that can be moved to the worker; a view would drag its whole buffer along. Strings are copied when sent. */
 function ownCopy(content: string | Uint8Array): string | Uint8Array<ArrayBuffer> {
   return typeof content === 'string' ? content : new Uint8Array(content);
+}
+
+/** Numbers may be views of the whole file, which would be sent along with them. */
+function withoutBuffer(value: unknown): unknown {
+  const isNumbers = ArrayBuffer.isView(value) && !(value instanceof DataView);
+  return isNumbers ? Array.from(value as unknown as ArrayLike<number>) : value;
 }
 
 function transferables(input: LoadInput): ArrayBuffer[] {

@@ -7,6 +7,8 @@ import { NumberHeap } from './number-heap.ts';
 /** Words up to this length are kept with their ids: most words of a text come again. */
 const maxCachedLength = 64;
 const maxCachedWords = 20_000;
+/** Room for longer words is given back after use: 2^20 symbols take 30 MiB with the heap. */
+const maxKeptSymbols = 2 ** 20;
 /** Heap keys are rank * this + position, exact in a double while ranks stay below 2^26. */
 const maxSymbols = 2 ** 27;
 
@@ -25,7 +27,7 @@ export class BytePairEncoder {
   readonly #words: ReadonlyMap<string, number>;
   readonly #cache = new Map<string, Int32Array>();
   readonly #textEncoder = new TextEncoder();
-  readonly #candidates = new NumberHeap();
+  #candidates = new NumberHeap();
   /** Linked list of the word's symbols: id, previous and next position (-1 at the ends). A merged-away symbol has id -1. */
   #ids = new Int32Array(256);
   #previous = new Int32Array(256);
@@ -76,6 +78,7 @@ export class BytePairEncoder {
       const id = this.#ids[position] as number;
       if (id >= 0) out.push(id);
     }
+    if (this.#ids.length > maxKeptSymbols) this.#allocate(256);
   }
 
   #setBytes(word: string): void {
@@ -116,10 +119,14 @@ export class BytePairEncoder {
   #reserve(count: number): void {
     this.#count = 0;
     if (count > maxSymbols) throw new RangeError(`A word of ${count} symbols is longer than ${maxSymbols}.`);
-    if (count <= this.#ids.length) return;
+    if (count > this.#ids.length) this.#allocate(count);
+  }
+
+  #allocate(count: number): void {
     this.#ids = new Int32Array(count);
     this.#previous = new Int32Array(count);
     this.#next = new Int32Array(count);
+    this.#candidates = new NumberHeap();
   }
 
   #mergeAll(): void {

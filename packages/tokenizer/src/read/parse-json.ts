@@ -1,4 +1,5 @@
 import { InvalidModelError } from '@hearth/core';
+import { findJsonError } from './find-json-error.ts';
 
 /**
  * Parses a JSON file and says where it is damaged, by line and column (both from 1).
@@ -14,9 +15,9 @@ export function parseJson(source: string | Uint8Array, file: string): unknown {
   }
   try {
     return JSON.parse(text);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw damaged(file, text, errorPosition(message, text), withoutPosition(message));
+  } catch {
+    const { position, reason } = findJsonError(text);
+    throw damaged(file, text, position, reason);
   }
 }
 
@@ -36,14 +37,4 @@ function damaged(file: string, text: string, position: number, reason: string): 
     `${file} is not valid JSON: ${reason} (line ${line}, column ${column}). The file may be cut off; download it again.`,
     { details: { file, place: `line ${line}, column ${column}`, line, column } },
   );
-}
-
-/** V8 words the position as `at position 17`, and leaves it out when the text ends too early. */
-function errorPosition(message: string, text: string): number {
-  const position = /at position (\d+)/.exec(message)?.[1];
-  return position === undefined ? text.length : Number(position);
-}
-
-function withoutPosition(message: string): string {
-  return message.replace(/ in JSON at position .*$| at position .*$/s, '');
 }
