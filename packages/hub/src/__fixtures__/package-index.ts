@@ -34,11 +34,18 @@ export function startPackageIndex(index: FakeIndex): Promise<TestServer> {
       }));
       if (format === 'json') {
         response.writeHead(200, { 'content-type': 'application/vnd.pypi.simple.v1+json' });
-        const listed = links.map(({ name, href, sha256, size }) => ({ filename: name, url: href, hashes: { sha256 }, size }));
+        const listed = links.map(({ name, href, sha256, size }) => ({
+          filename: name,
+          url: href,
+          hashes: { sha256 },
+          size,
+        }));
         return void response.end(JSON.stringify({ meta: { 'api-version': '1.1' }, name: project, files: listed }));
       }
       response.writeHead(200, { 'content-type': 'text/html' });
-      const anchors = links.map(({ name, href, sha256 }) => `<a href="${href}#sha256=${sha256}" data-requires-python=">=3.9">${name}</a><br>`);
+      const anchors = links.map(
+        ({ name, href, sha256 }) => `<a href="${href}#sha256=${sha256}" data-requires-python=">=3.9">${name}</a><br>`,
+      );
       return void response.end(`<!DOCTYPE html><html><body>${anchors.join('\n')}</body></html>`);
     }
     const file = files[url.pathname.slice('/packages/'.length)];
