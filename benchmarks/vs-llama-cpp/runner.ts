@@ -1,0 +1,43 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Answer, Question, Ready, RunnerSettings } from './protocol.ts';
+
+/** A runner process that holds one model and answers one question at a time. */
+export class Runner {
+  readonly ready: Ready;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, ready: Ready) {
+    this.#child = child;
+    this.ready = ready;
+  }
+
+  /** Starts `runner-NAME.ts`; resolves when it has loaded its model. */
+  static async start(name: 'hearth' | 'peer', settings: RunnerSettings): Promise<Runner> {
+    const script = fileURLToPath(new URL(`runner-${name}.ts`, import.meta.url));
+    const child = fork(script, [JSON.stringify(settings)], { execArgv: ['--import', 'tsx'] });
+    const [ready] = await receive(child);
+    return new Runner(child, ready as Ready);
+  }
+
+  /** Milliseconds. */
+  async ask(question: Question): Promise<number> {
+    this.#child.send(question);
+    const [answer] = await receive(this.#child);
+    return (answer as Answer).milliseconds;
+  }
+
+  async stop(): Promise<void> {
+    const exited = once(this.#child, 'exit');
+    this.#child.disconnect();
+    await exited;
+  }
+}
+
+async function receive(child: ChildProcess): Promise<unknown[]> {
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`A runner ended with exit code ${code}.`);
+  });
+  return Promise.race([once(child, 'message'), ended]) as Promise<unknown[]>;
+}
