@@ -90,20 +90,21 @@ export class ReferenceExecutable implements Executable {
       if (options.profile) profile.push({ op: index, nanoseconds: Math.round((performance.now() - start) * 1e6) });
     }
     return {
-      ...this.#outputs(output, arenas, batch.outputRows.length),
+      ...(await this.#outputs(output, state)),
       ...(program.captures.length > 0 ? { captures: state.captures } : {}),
       ...(options.profile ? { profile } : {}),
     };
   }
 
-  #outputs(output: StepOutput, arenas: Arenas, numRows: number): StepResult {
-    if (output.kind === 'hidden') return { hidden: copyRows(arenas.rows(this.program.hidden), numRows) };
-    const logits = copyRows(arenas.rows(this.program.logits), numRows);
+  async #outputs(output: StepOutput, { arenas, numRows, turn }: StepState): Promise<StepResult> {
+    const { hidden, logits: logitsView, vocabSize } = this.program;
+    if (output.kind === 'hidden') return { hidden: copyRows(arenas.rows(hidden), numRows.outputs) };
+    const logits = copyRows(arenas.rows(logitsView), numRows.outputs);
     if (output.kind !== 'logprobs') return { logits };
-    const logprobs = new Float32Array(numRows);
-    const argmax = new Int32Array(numRows);
-    const { vocabSize } = this.program;
-    for (let r = 0; r < numRows; r++) {
+    const logprobs = new Float32Array(numRows.outputs);
+    const argmax = new Int32Array(numRows.outputs);
+    for (let r = 0; r < numRows.outputs; r++) {
+      if (turn.isOver) await turn.pass();
       const row = logProbability(logits.subarray(r * vocabSize, (r + 1) * vocabSize), output.tokenIds[r]!);
       logprobs[r] = row.logprob;
       argmax[r] = row.argmax;

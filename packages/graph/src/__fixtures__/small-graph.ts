@@ -9,10 +9,22 @@ export function smallGraph(numLayers = 1): Graph {
   for (let layer = 0; layer < numLayers; layer++) {
     const p = `layers.${layer}`;
     const normed = g.rmsNorm(x, g.weight(`${p}.norm.weight`, [12]), 1e-5);
-    const q = g.rope(g.linear(normed, g.weight(`${p}.q_proj.weight`, [12, 12])), table, { name: `${p}.q_rope`, headDim: 4 });
-    const k = g.rope(g.linear(normed, g.weight(`${p}.k_proj.weight`, [4, 12])), table, { name: `${p}.k_rope`, headDim: 4 });
+    const q = g.rope(g.linear(normed, g.weight(`${p}.q_proj.weight`, [12, 12])), table, {
+      name: `${p}.q_rope`,
+      headDim: 4,
+    });
+    const k = g.rope(g.linear(normed, g.weight(`${p}.k_proj.weight`, [4, 12])), table, {
+      name: `${p}.k_rope`,
+      headDim: 4,
+    });
     const v = g.linear(normed, g.weight(`${p}.v_proj.weight`, [4, 12]), { bias: g.weight(`${p}.v_proj.bias`, [4]) });
-    const attended = g.attention(q, k, v, { name: `${p}.attention`, numHeads: 3, numKvHeads: 1, headDim: 4, scale: 0.5 });
+    const attended = g.attention(q, k, v, {
+      name: `${p}.attention`,
+      numHeads: 3,
+      numKvHeads: 1,
+      headDim: 4,
+      scale: 0.5,
+    });
     const o = g.linear(attended, g.weight(`${p}.o_proj.weight`, [12, 12]));
     const residual = g.add(x, o, { name: `${p}.attn_residual` });
     const mlpIn = g.rmsNorm(residual, g.weight(`${p}.mlp_norm.weight`, [12]), 1e-5);

@@ -26,7 +26,9 @@ export function makeBatch(parts: readonly SequencePart[]): Batch {
     contextLens: Int32Array.from(parts.map(({ tokenIds, start }) => start + tokenIds.length)),
     blockTables: [
       {
-        blocks: Int32Array.from(parts.flatMap(({ blocks }) => Array.from({ length: maxBlocks }, (_, i) => blocks[i] ?? -1))),
+        blocks: Int32Array.from(
+          parts.flatMap(({ blocks }) => Array.from({ length: maxBlocks }, (_, i) => blocks[i] ?? -1)),
+        ),
         maxBlocks,
       },
     ],
@@ -43,7 +45,11 @@ export function firstBlocks(executable: Executable, numPositions: number): numbe
 export async function prefill(
   executable: Executable,
   tokenIds: readonly number[],
-  { chunk = tokenIds.length, blocks = firstBlocks(executable, tokenIds.length), ...step }: StepOptions & {
+  {
+    chunk = tokenIds.length,
+    blocks = firstBlocks(executable, tokenIds.length),
+    ...step
+  }: StepOptions & {
     chunk?: number;
     blocks?: readonly number[];
   } = {},

@@ -10,8 +10,8 @@ export interface LinearPart {
   readonly bias: Float32Array | null;
 }
 
-/** Rows between two looks at the clock; a few hundred thousand products. */
-const rowsPerLook = 64;
+/** Products between two looks at the clock: about a millisecond. */
+const productsPerLook = 2 ** 18;
 
 /**
  * out = x · Wᵀ (+ bias), for several matrices that share x; their outputs lie side by side
@@ -27,9 +27,12 @@ export async function linear(
   turn: EventLoopTurn,
 ): Promise<void> {
   const quantized = parts.some(({ weight }) => weight.kind === 'quantized') ? quantizeActivations(x, numRows) : null;
+  if (numRows === 0) return;
   let column = 0;
   for (const { weight, bias } of parts) {
     const partOut = { ...out, offset: out.offset + column, width: weight.rows };
+    // At least the four rows that are computed together.
+    const rowsPerLook = Math.max(4, Math.floor(productsPerLook / (weight.columns * numRows)));
     for (let first = 0; first < weight.rows; first += rowsPerLook) {
       if (turn.isOver) await turn.pass();
       const end = Math.min(first + rowsPerLook, weight.rows);
