@@ -1,0 +1,96 @@
+// POSIX. The only file of this addon that talks to the file system; another system needs another implementation of it.
+
+#include "files/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/failure.h"
+
+namespace hearth {
+namespace {
+
+/// The part of a range widened to whole pages, as madvise wants it.
+struct PageRange {
+  int64_t start;
+  int64_t length;
+};
+
+PageRange whole_pages(int64_t offset, int64_t length, int64_t size) {
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  const int64_t start = offset / page * page;
+  const int64_t end = std::min((offset + length + page - 1) / page * page, (size + page - 1) / page * page);
+  return {start, end - start};
+}
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path, FileAccess access) : path_(path) {
+  descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) fail(kInvalidModel, "Cannot open ", path, ": ", std::strerror(errno), ".");
+  struct stat status;
+  if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(descriptor_);
+    fail(kInvalidModel, path, " is not a regular file.");
+  }
+  size_ = static_cast<int64_t>(status.st_size);
+  if (access == FileAccess::read || size_ == 0) return;
+  void* mapping = mmap(nullptr, static_cast<size_t>(size_), PROT_READ, MAP_SHARED, descriptor_, 0);
+  if (mapping == MAP_FAILED) {
+    const int reason = errno;
+    close(descriptor_);
+    fail(kInvalidModel, "Cannot map ", path, " into memory: ", std::strerror(reason), ". Try fileAccess: 'read'.");
+  }
+  mapping_ = static_cast<uint8_t*>(mapping);
+}
+
+MappedFile::~MappedFile() {
+  if (mapping_ != nullptr) munmap(mapping_, static_cast<size_t>(size_));
+  close(descriptor_);
+}
+
+void MappedFile::check_range(int64_t offset, int64_t length) const {
+  struct stat status;
+  const int64_t size_now = fstat(descriptor_, &status) == 0 ? static_cast<int64_t>(status.st_size) : 0;
+  const int64_t size = std::min(size_, size_now);
+  if (offset < 0 || length < 0 || length > size || offset > size - length) {
+    fail(kInvalidModel, path_, " has ", size, " bytes, but ", length, " bytes from ", offset,
+         " on are needed. The file is cut short or damaged.");
+  }
+}
+
+void MappedFile::will_need(int64_t offset, int64_t length) const {
+  if (mapping_ == nullptr || length == 0) return;
+  const PageRange pages = whole_pages(offset, length, size_);
+  madvise(mapping_ + pages.start, static_cast<size_t>(pages.length), MADV_WILLNEED);
+}
+
+void MappedFile::release(int64_t offset, int64_t length) const {
+  if (mapping_ == nullptr || length == 0) return;
+  // Pages that a neighbour still needs come back from the page cache.
+  const PageRange pages = whole_pages(offset, length, size_);
+  madvise(mapping_ + pages.start, static_cast<size_t>(pages.length), MADV_DONTNEED);
+}
+
+void MappedFile::read(int64_t offset, int64_t length, uint8_t* to) const {
+  check_range(offset, length);
+  while (length > 0) {
+    const ssize_t count = pread(descriptor_, to, static_cast<size_t>(length), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      fail(kInvalidModel, "Cannot read ", length, " bytes at ", offset, " of ", path_, ": ",
+           count < 0 ? std::strerror(errno) : "the file ends before", ".");
+    }
+    offset += count;
+    length -= count;
+    to += count;
+  }
+}
+
+}  // namespace hearth

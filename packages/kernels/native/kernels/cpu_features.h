@@ -1,0 +1,23 @@
+#pragma once
+
+// What this processor and its operating system offer, as bits.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hearth {
+
+enum CpuFeature : uint32_t {
+  kAvx2 = 1u << 0,
+  kFma = 1u << 1,
+  kF16c = 1u << 2,
+};
+
+/// Bits of CpuFeature; asked once.
+uint32_t cpu_features();
+
+/// Their names, lowest bit first.
+std::vector<std::string> cpu_feature_names(uint32_t features);
+
+}  // namespace hearth

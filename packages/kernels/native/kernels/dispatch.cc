@@ -1,0 +1,81 @@
+#include "kernels/dispatch.h"
+
+#include "kernels/cpu_features.h"
+#include "kernels/portable/variant.h"
+#include "runtime/failure.h"
+#if defined(HEARTH_HAS_AVX2)
+#include "kernels/avx2/variant.h"
+#endif
+
+namespace hearth {
+namespace {
+
+const KernelTable& portable_kernels() {
+  static const KernelTable table = [] {
+    KernelTable t{};
+    add_portable_row_kernels(t);
+    add_portable_linear_kernels(t);
+    add_portable_attention_kernels(t);
+    return t;
+  }();
+  return table;
+}
+
+#if defined(HEARTH_HAS_AVX2)
+const KernelTable& avx2_kernels() {
+  static const KernelTable table = [] {
+    KernelTable t{};
+    add_avx2_row_kernels(t);
+    add_avx2_linear_kernels(t);
+    add_avx2_attention_kernels(t);
+    return t;
+  }();
+  return table;
+}
+#endif
+
+/// "avx2 (needs avx2, fma, f16c), portable"
+std::string list_variants() {
+  std::string list;
+  for (const Variant& variant : all_variants()) {
+    if (!list.empty()) list += ", ";
+    list += variant.name;
+    if (is_supported(variant)) continue;
+    list += " (not on this processor: it needs ";
+    std::string separator;
+    for (const std::string& feature : cpu_feature_names(variant.required_features)) {
+      list += separator + feature;
+      separator = ", ";
+    }
+    list += ")";
+  }
+  return list;
+}
+
+}  // namespace
+
+const std::vector<Variant>& all_variants() {
+  static const std::vector<Variant> variants = {
+#if defined(HEARTH_HAS_AVX2)
+      {"avx2", "x86-64 with 256-bit integer products, fused multiply-add and half floats", kAvx2 | kFma | kF16c, avx2_kernels},
+#endif
+      {"portable", "plain C++ for any processor", 0, portable_kernels},
+  };
+  return variants;
+}
+
+bool is_supported(const Variant& variant) {
+  return (variant.required_features & ~cpu_features()) == 0;
+}
+
+const Variant& choose_variant(const std::string& name) {
+  for (const Variant& variant : all_variants()) {
+    if (name.empty() ? is_supported(variant) : name == variant.name) {
+      if (is_supported(variant)) return variant;
+      fail(kInvalidArgument, "The kernel variant '", name, "' cannot run on this processor. There are: ", list_variants(), ".");
+    }
+  }
+  fail(kInvalidArgument, "There is no kernel variant '", name, "'. There are: ", list_variants(), ".");
+}
+
+}  // namespace hearth

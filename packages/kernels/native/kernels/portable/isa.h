@@ -1,0 +1,232 @@
+#pragma once
+
+// The primitives of the portable variant, in plain C++. This file is also the contract: every other variant offers the
+// same names with the same results, to the bit. The kernels in generic/ are written over them and over nothing else.
+//
+// A vector has 8 lanes. Lane r belongs to row r of a weight tile, or to elements r, r + 8, r + 16 ... of a row.
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/activation_block.h"
+#include "kernels/compiler.h"
+#include "kernels/portable/scalar.h"
+
+namespace hearth {
+
+struct Portable {
+  /// Shapes of products (generic/linear.h): tiles for one token, tiles and tokens for more. Without vector registers to
+  /// fill, larger ones gain nothing.
+  static constexpr int kDecodeTiles = 1;
+  static constexpr int kTiles = 1;
+  static constexpr int kTokens = 2;
+  /// Query rows that share each key and value that is loaded (generic/attention.h).
+  static constexpr int kBundleRows = 1;
+
+  /// 8 floats.
+  struct F8 {
+    float lane[8];
+  };
+  /// A condition per lane.
+  struct M8 {
+    bool lane[8];
+  };
+  /// 8 signed 32-bit integers.
+  struct I8 {
+    int32_t lane[8];
+  };
+  /// 32 bytes of codes: 4 consecutive k of each of 8 rows.
+  struct Codes {
+    uint8_t byte[32];
+  };
+  /// 4 consecutive activation codes, the same for every row.
+  struct FourCodes {
+    int8_t code[4];
+  };
+  /// Accumulates up to 32 products of a nibble and a code per row.
+  using NibbleDots = I8;
+
+  // Floats.
+
+  static HEARTH_INLINE F8 zero() { return F8{}; }
+  static HEARTH_INLINE F8 broadcast(float x) {
+    F8 y;
+    for (float& lane : y.lane) lane = x;
+    return y;
+  }
+  static HEARTH_INLINE F8 load(const float* from) {
+    F8 y;
+    std::memcpy(y.lane, from, sizeof y.lane);
+    return y;
+  }
+  static HEARTH_INLINE void store(float* to, F8 x) { std::memcpy(to, x.lane, sizeof x.lane); }
+  /// The first n < 8 elements; the other lanes are +0.
+  static HEARTH_INLINE F8 load_partial(const float* from, int64_t n) {
+    F8 y{};
+    for (int64_t i = 0; i < n; ++i) y.lane[i] = from[i];
+    return y;
+  }
+  static HEARTH_INLINE void store_partial(float* to, F8 x, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) to[i] = x.lane[i];
+  }
+  static HEARTH_INLINE F8 add(F8 a, F8 b) {
+    for (int i = 0; i < 8; ++i) a.lane[i] += b.lane[i];
+    return a;
+  }
+  static HEARTH_INLINE F8 sub(F8 a, F8 b) {
+    for (int i = 0; i < 8; ++i) a.lane[i] -= b.lane[i];
+    return a;
+  }
+  static HEARTH_INLINE F8 mul(F8 a, F8 b) {
+    for (int i = 0; i < 8; ++i) a.lane[i] *= b.lane[i];
+    return a;
+  }
+  static HEARTH_INLINE F8 div(F8 a, F8 b) {
+    for (int i = 0; i < 8; ++i) a.lane[i] /= b.lane[i];
+    return a;
+  }
+  /// a · b + c, rounded once.
+  static HEARTH_INLINE F8 fma(F8 a, F8 b, F8 c) {
+    scalar::fma_lanes(a.lane, b.lane, c.lane);
+    return c;
+  }
+  static HEARTH_INLINE float fma(float a, float b, float c) { return scalar::fma(a, b, c); }
+  /// The larger; either one when they are equal. Says nothing about NaN.
+  static HEARTH_INLINE F8 max(F8 a, F8 b) {
+    for (int i = 0; i < 8; ++i) a.lane[i] = a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i];
+    return a;
+  }
+  static HEARTH_INLINE F8 negate(F8 a) {
+    for (int i = 0; i < 8; ++i) a.lane[i] = -a.lane[i];
+    return a;
+  }
+
+  // Conditions.
+
+  static HEARTH_INLINE M8 less(F8 a, F8 b) {
+    M8 m;
+    for (int i = 0; i < 8; ++i) m.lane[i] = a.lane[i] < b.lane[i];
+    return m;
+  }
+  /// Lanes first .. last - 1 (either may lie outside 0 .. 8).
+  static HEARTH_INLINE M8 lanes_between(int32_t first, int32_t last) {
+    M8 m;
+    for (int i = 0; i < 8; ++i) m.lane[i] = i >= first && i < last;
+    return m;
+  }
+  static HEARTH_INLINE F8 select(M8 condition, F8 yes, F8 no) {
+    for (int i = 0; i < 8; ++i) no.lane[i] = condition.lane[i] ? yes.lane[i] : no.lane[i];
+    return no;
+  }
+  /// The lowest lane where a equals b, or 8.
+  static HEARTH_INLINE int first_equal(F8 a, F8 b) {
+    for (int i = 0; i < 8; ++i) {
+      if (a.lane[i] == b.lane[i]) return i;
+    }
+    return 8;
+  }
+
+  // Across lanes.
+
+  /// The fixed tree: s_i = l_i + l_(i+4), t_j = s_j + s_(j+2), total = t_0 + t_1.
+  static HEARTH_INLINE float tree_sum(F8 x) {
+    float s[4];
+    for (int i = 0; i < 4; ++i) s[i] = x.lane[i] + x.lane[i + 4];
+    return (s[0] + s[2]) + (s[1] + s[3]);
+  }
+  static HEARTH_INLINE float max_lane(F8 x) {
+    float m = x.lane[0];
+    for (int i = 1; i < 8; ++i) m = x.lane[i] > m ? x.lane[i] : m;
+    return m;
+  }
+
+  // Finite checks: taint(t, x) turns lanes of t, which starts at zero, into NaN where x is NaN or infinite.
+
+  static HEARTH_INLINE F8 taint(F8 t, F8 x) {
+    for (int i = 0; i < 8; ++i) t.lane[i] += x.lane[i] * 0.0f;
+    return t;
+  }
+  static HEARTH_INLINE bool is_clean(F8 t) {
+    bool clean = true;
+    for (float lane : t.lane) clean &= lane == 0.0f;
+    return clean;
+  }
+
+  /// t is 12582912 + n, |n| < 2^22: gives 2^n for -127 < n < 128; anything for other t.
+  static HEARTH_INLINE F8 power_of_two(F8 t) {
+    for (float& lane : t.lane) lane = scalar::power_of_two(lane);
+    return t;
+  }
+
+  // Half floats.
+
+  static HEARTH_INLINE F8 load(const uint16_t* from_f16) {
+    F8 y;
+    for (int i = 0; i < 8; ++i) y.lane[i] = scalar::f16_to_f32(from_f16[i]);
+    return y;
+  }
+  static HEARTH_INLINE F8 load_bf16(const uint16_t* from) {
+    F8 y;
+    for (int i = 0; i < 8; ++i) y.lane[i] = scalar::bf16_to_f32(from[i]);
+    return y;
+  }
+  /// Rounded to nearest even.
+  static HEARTH_INLINE void store(uint16_t* to_f16, F8 x) {
+    for (int i = 0; i < 8; ++i) to_f16[i] = scalar::f32_to_f16(x.lane[i]);
+  }
+
+  // Integer products.
+
+  static HEARTH_INLINE F8 to_float(I8 x) {
+    F8 y;
+    for (int i = 0; i < 8; ++i) y.lane[i] = static_cast<float>(x.lane[i]);
+    return y;
+  }
+  static HEARTH_INLINE I8 zero_integers() { return I8{}; }
+  static HEARTH_INLINE Codes load_codes(const uint8_t* from) {
+    Codes c;
+    std::memcpy(c.byte, from, sizeof c.byte);
+    return c;
+  }
+  static HEARTH_INLINE Codes low_nibbles(Codes c) {
+    for (uint8_t& byte : c.byte) byte &= 15;
+    return c;
+  }
+  static HEARTH_INLINE Codes high_nibbles(Codes c) {
+    for (uint8_t& byte : c.byte) byte >>= 4;
+    return c;
+  }
+  static HEARTH_INLINE FourCodes broadcast_codes(const int8_t* from) {
+    FourCodes c;
+    std::memcpy(c.code, from, sizeof c.code);
+    return c;
+  }
+  static HEARTH_INLINE NibbleDots nibble_zero() { return NibbleDots{}; }
+  /// Starts at -8 · Σ codes: Σ (nibble - 8) · code comes out.
+  static HEARTH_INLINE NibbleDots nibble_offset(const ActivationBlock& x) {
+    NibbleDots d;
+    for (int32_t& lane : d.lane) lane = -8 * x.sum;
+    return d;
+  }
+  /// d[r] += Σ nibbles[4r + j] · x[j], nibbles 0 .. 15.
+  static HEARTH_INLINE NibbleDots nibble_dot(NibbleDots d, Codes nibbles, FourCodes x) {
+    for (int r = 0; r < 8; ++r) {
+      for (int j = 0; j < 4; ++j) d.lane[r] += nibbles.byte[4 * r + j] * x.code[j];
+    }
+    return d;
+  }
+  static HEARTH_INLINE I8 nibble_total(NibbleDots d) { return d; }
+  /// d[r] += Σ codes[4r + j] · x[j], codes signed.
+  static HEARTH_INLINE I8 signed_dot(I8 d, Codes codes, FourCodes x) {
+    for (int r = 0; r < 8; ++r) {
+      for (int j = 0; j < 4; ++j) d.lane[r] += static_cast<int8_t>(codes.byte[4 * r + j]) * x.code[j];
+    }
+    return d;
+  }
+
+  /// Quantizes 32 activations.
+  static HEARTH_INLINE void quantize_block(const float* x, ActivationBlock* out) { scalar::quantize_block(x, out); }
+};
+
+}  // namespace hearth

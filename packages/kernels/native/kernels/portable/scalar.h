@@ -1,0 +1,136 @@
+#pragma once
+
+// One-lane arithmetic of the portable variant. Everything has internal linkage (native/README.md says why).
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/activation_block.h"
+#include "kernels/compiler.h"
+
+namespace hearth {
+namespace scalar {
+
+static HEARTH_INLINE uint32_t bits_of(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+static HEARTH_INLINE uint64_t bits_of(double x) {
+  uint64_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+static HEARTH_INLINE float float_of(uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+// Fused multiply-add without the instruction. The product of two floats is exact in double, so only the sum is rounded
+// before the last rounding to float. Rounding twice is harmless unless the double lies halfway between two floats:
+// then, and where halfway points sit elsewhere (denormal floats), the library's fma decides. Same bits as the
+// instruction; std::fma alone would take about ten times as long.
+
+/// Whether rounding `sum` to float may differ from rounding the exact value.
+static HEARTH_INLINE bool needs_exact_fma(double sum) {
+  constexpr uint64_t kDroppedBits = 0x1fffffff;  // 53 - 24 = 29 bits
+  constexpr uint64_t kHalfway = 0x10000000;
+  constexpr uint64_t kSmallestNormal = 0x3810000000000000;  // 2^-126
+  const uint64_t bits = bits_of(sum);
+  const uint64_t magnitude = bits & 0x7fffffffffffffff;
+  // A zero sum is exact: no product of two floats underflows in double.
+  return (bits & kDroppedBits) == kHalfway || (magnitude < kSmallestNormal && magnitude != 0);
+}
+
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+static HEARTH_INLINE float fma(float a, float b, float c) { return std::fma(a, b, c); }
+/// c = a · b + c in 8 lanes.
+static HEARTH_INLINE void fma_lanes(const float* a, const float* b, float* c) {
+  for (int i = 0; i < 8; ++i) c[i] = std::fma(a[i], b[i], c[i]);
+}
+#else
+static HEARTH_INLINE float fma(float a, float b, float c) {
+  const double sum = static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c);
+  if (HEARTH_UNLIKELY(needs_exact_fma(sum))) return std::fma(a, b, c);
+  return static_cast<float>(sum);
+}
+/// c = a · b + c in 8 lanes.
+static HEARTH_INLINE void fma_lanes(const float* a, const float* b, float* c) {
+  double sum[8];
+  bool exact = true;
+  for (int i = 0; i < 8; ++i) {
+    sum[i] = static_cast<double>(a[i]) * static_cast<double>(b[i]) + static_cast<double>(c[i]);
+  }
+  for (int i = 0; i < 8; ++i) exact &= !needs_exact_fma(sum[i]);
+  if (HEARTH_UNLIKELY(!exact)) {
+    for (int i = 0; i < 8; ++i) c[i] = std::fma(a[i], b[i], c[i]);
+    return;
+  }
+  for (int i = 0; i < 8; ++i) c[i] = static_cast<float>(sum[i]);
+}
+#endif
+
+/// t is 12582912 + n: its lowest bits are n, and 2^n has the exponent field n + 127.
+static HEARTH_INLINE float power_of_two(float t) {
+  return float_of((bits_of(t) - bits_of(12582912.0f) + 127u) << 23);
+}
+
+static HEARTH_INLINE float bf16_to_f32(uint16_t half) { return float_of(static_cast<uint32_t>(half) << 16); }
+
+static HEARTH_INLINE float f16_to_f32(uint16_t half) {
+  const uint32_t sign = (half & 0x8000u) << 16;
+  const uint32_t magnitude = half & 0x7fffu;
+  if (magnitude >= 0x7c00u) return float_of(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+  if (magnitude >= 0x0400u) return float_of(sign | ((magnitude << 13) + 0x38000000u));
+  // Denormal halves count in units of 2^-24.
+  return float_of(sign | bits_of(static_cast<float>(magnitude) * 0x1p-24f));
+}
+
+/// Rounds to nearest even; magnitudes of 65520 and more become infinity.
+static HEARTH_INLINE uint16_t f32_to_f16(float x) {
+  const uint32_t bits = bits_of(x);
+  const uint32_t sign = (bits >> 16) & 0x8000u;
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  uint32_t half;
+  if (magnitude > 0x7f800000u) {
+    half = 0x7e00u;
+  } else if (magnitude >= 0x477ff000u) {
+    half = 0x7c00u;
+  } else if (magnitude >= 0x38800000u) {
+    // Normal halves: drop 13 mantissa bits; a carry moves into the exponent.
+    half = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+  } else {
+    // Denormal halves: the unit is 2^-24, one ulp of 0.5, so the addition rounds to it.
+    half = bits_of(float_of(magnitude) + 0.5f) - 0x3f000000u;
+  }
+  return static_cast<uint16_t>(sign | half);
+}
+
+static HEARTH_INLINE void quantize_block(const float* x, ActivationBlock* out) {
+  float largest = 0.0f;
+  for (int i = 0; i < 32; ++i) {
+    const float magnitude = x[i] < 0.0f ? -x[i] : x[i];
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  const bool is_zero = largest < 0x1p-120f;
+  const float scale = is_zero ? 0.0f : largest / 127.0f;
+  const float inverse = is_zero ? 0.0f : 127.0f / largest;
+  int32_t pair_sums[2] = {0, 0};
+  for (int i = 0; i < 32; ++i) {
+    // Adding 1.5 · 2^23 rounds to an integer, halves to even, which is then in the low bits.
+    const int8_t code = static_cast<int8_t>(bits_of(x[i] * inverse + 12582912.0f) & 0xffu);
+    out->codes[i] = code;
+    pair_sums[(i >> 1) & 1] += code;
+  }
+  out->scale = scale;
+  out->sum = pair_sums[0] + pair_sums[1];
+  out->scaled_sum = static_cast<float>(out->sum) * scale;
+  const uint32_t low = static_cast<uint32_t>(-8 * pair_sums[0]) & 0xffffu;
+  const uint32_t high = static_cast<uint32_t>(-8 * pair_sums[1]) << 16;
+  out->offset_pair = static_cast<int32_t>(high | low);
+}
+
+}  // namespace scalar
+}  // namespace hearth

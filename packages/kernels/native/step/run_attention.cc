@@ -1,0 +1,171 @@
+#include "step/run_attention.h"
+
+#include <algorithm>
+
+namespace hearth {
+namespace {
+
+/// Below this many chunks per thread, groups are spread as well.
+constexpr int64_t kFewChunksPerThread = 4;
+
+/// What the chunks of one attention op share.
+struct Attention {
+  const AttentionOp& op;
+  const PagedCache::Layer& layer;
+  int32_t cache_group;
+  int32_t heads_per_kv;
+
+  Attention(const Executable& x, const AttentionOp& o)
+      : op(o),
+        layer(x.cache.layer(o.layer)),
+        cache_group(x.program.cache_layers[static_cast<std::size_t>(o.layer)].group),
+        heads_per_kv(o.num_heads / layer.num_kv_heads) {}
+
+  int64_t state_floats() const { return attention_state_floats(layer.padded_head_dim); }
+};
+
+/// Groups of 512 positions up to the last token of a tile.
+int32_t num_groups(const Executable& x, const QueryTile& tile) {
+  const int32_t last_position = x.batch.positions()[tile.first_token + tile.num_tokens - 1];
+  return last_position / kAttentionGroup + 1;
+}
+
+/// A task for one tile and key/value head, without its groups and destination.
+AttentionTask make_task(const Executable& x, const Attention& attention, const QueryTile& tile, int64_t kv_head, int thread) {
+  const AttentionOp& op = attention.op;
+  const PagedCache::Layer& layer = attention.layer;
+  AttentionTask task{};
+  task.q = x.row(op.q, tile.first_token) + kv_head * attention.heads_per_kv * layer.head_dim;
+  task.q_stride = x.stride(op.q);
+  task.num_tokens = tile.num_tokens;
+  task.heads_per_kv = attention.heads_per_kv;
+  task.head_dim = layer.head_dim;
+  task.padded_head_dim = layer.padded_head_dim;
+  task.scale = op.scale;
+  task.first_position = x.batch.positions()[tile.first_token];
+  task.window = op.window;
+  task.keys = layer.keys.data() + kv_head * layer.key_head_elements * x.cache.element_bytes();
+  task.key_block_stride = layer.key_head_elements * layer.num_kv_heads;
+  task.values = layer.values.data() + kv_head * layer.value_head_elements * x.cache.element_bytes();
+  task.value_block_stride = layer.value_head_elements * layer.num_kv_heads;
+  task.blocks = x.batch.blocks(attention.cache_group, tile.sequence);
+  task.block_size = x.cache.options().block_size;
+  task.scratch = x.attention_scratch.data() + thread * x.attention_scratch_stride;
+  return task;
+}
+
+bool run_task(const Executable& x, const AttentionTask& task) {
+  return x.cache.options().dtype == CacheDtype::f16 ? x.kernels.attention_f16(task) : x.kernels.attention_f32(task);
+}
+
+float* output_row(const Executable& x, const Attention& attention, int64_t token, int64_t kv_head) {
+  return x.row(attention.op.out, token) + kv_head * attention.heads_per_kv * attention.layer.head_dim;
+}
+
+void run_whole(StepContext& step, const Attention& attention) {
+  Executable& x = step.executable;
+  const int64_t num_kv_heads = attention.layer.num_kv_heads;
+  const int64_t num_chunks = static_cast<int64_t>(x.query_tiles.size()) * num_kv_heads;
+  step.pool.parallel_for(num_chunks, [&](int64_t chunk, int thread) {
+    // Later tiles of a prompt see more positions: the long chunks go first, so that no thread is left with one at the end.
+    const int64_t from_the_end = num_chunks - 1 - chunk;
+    const QueryTile& tile = x.query_tiles[static_cast<std::size_t>(from_the_end / num_kv_heads)];
+    const int64_t kv_head = from_the_end % num_kv_heads;
+    AttentionTask task = make_task(x, attention, tile, kv_head, thread);
+    task.first_group = 0;
+    task.last_group = num_groups(x, tile);
+    task.out = output_row(x, attention, tile.first_token, kv_head);
+    task.out_stride = x.stride(attention.op.out);
+    if (!run_task(x, task)) step.mark_not_finite();
+  });
+}
+
+/// States lie [row][group], the rows of a tile and key/value head side by side, token-major.
+void run_split(StepContext& step, const Attention& attention, int64_t most_groups) {
+  Executable& x = step.executable;
+  const int64_t num_kv_heads = attention.layer.num_kv_heads;
+  const int64_t heads_per_kv = attention.heads_per_kv;
+  const int64_t num_tasks = static_cast<int64_t>(x.query_tiles.size()) * num_kv_heads;
+  const int64_t row_floats = most_groups * attention.state_floats();
+  const auto states_of = [&](const QueryTile& tile, int64_t kv_head) {
+    const int64_t first_row = tile.first_token * attention.op.num_heads + kv_head * heads_per_kv * tile.num_tokens;
+    return x.attention_states.data() + first_row * row_floats;
+  };
+  step.pool.parallel_for(num_tasks * most_groups, [&](int64_t chunk, int thread) {
+    const int64_t index = chunk / most_groups;
+    const int32_t group = static_cast<int32_t>(chunk % most_groups);
+    const QueryTile& tile = x.query_tiles[static_cast<std::size_t>(index / num_kv_heads)];
+    if (group >= num_groups(x, tile)) return;
+    AttentionTask task = make_task(x, attention, tile, index % num_kv_heads, thread);
+    task.first_group = group;
+    task.last_group = group + 1;
+    task.states = states_of(tile, index % num_kv_heads) + group * attention.state_floats();
+    task.state_stride = row_floats;
+    run_task(x, task);
+  });
+  step.pool.parallel_for(num_tasks, [&](int64_t index, int) {
+    const QueryTile& tile = x.query_tiles[static_cast<std::size_t>(index / num_kv_heads)];
+    const int64_t kv_head = index % num_kv_heads;
+    float* states = states_of(tile, kv_head);
+    bool finite = true;
+    for (int64_t row = 0; row < tile.num_tokens * heads_per_kv; ++row) {
+      float* out = output_row(x, attention, tile.first_token + row / heads_per_kv, kv_head) + row % heads_per_kv * attention.layer.head_dim;
+      finite &= x.kernels.merge_attention(states + row * row_floats, num_groups(x, tile), attention.state_floats(),
+                                          attention.layer.head_dim, out);
+    }
+    if (!finite) step.mark_not_finite();
+  });
+}
+
+}  // namespace
+
+void run_write_cache(StepContext& step, const WriteCacheOp& op) {
+  Executable& x = step.executable;
+  const PagedCache::Layer& layer = x.cache.layer(op.layer);
+  const int32_t group = x.program.cache_layers[static_cast<std::size_t>(op.layer)].group;
+  const int64_t block_size = x.cache.options().block_size;
+  const bool is_f16 = x.cache.options().dtype == CacheDtype::f16;
+
+  const auto write_token = [&](int64_t token, int64_t sequence) {
+    const int64_t position = x.batch.positions()[token];
+    const int64_t block = x.batch.blocks(group, sequence)[position / block_size];
+    const int64_t offset = position % block_size;
+    bool finite = true;
+    for (int64_t head = 0; head < layer.num_kv_heads; ++head) {
+      const float* k = x.row(op.k, token) + head * layer.head_dim;
+      const float* v = x.row(op.v, token) + head * layer.head_dim;
+      const int64_t keys = (block * layer.num_kv_heads + head) * layer.key_head_elements + offset;
+      const int64_t values = (block * layer.num_kv_heads + head) * layer.value_head_elements + offset * layer.padded_head_dim;
+      finite &= is_f16 ? x.kernels.write_cache_f16(k, v, layer.head_dim, block_size, layer.keys.as<uint16_t>() + keys,
+                                                   layer.values.as<uint16_t>() + values)
+                       : x.kernels.write_cache_f32(k, v, layer.head_dim, block_size, layer.keys.as<float>() + keys,
+                                                   layer.values.as<float>() + values);
+    }
+    return finite;
+  };
+
+  // Query tiles serve as chunks: up to 16 tokens, of one sequence.
+  step.pool.parallel_for(static_cast<int64_t>(x.query_tiles.size()), [&](int64_t chunk, int) {
+    const QueryTile& tile = x.query_tiles[static_cast<std::size_t>(chunk)];
+    bool finite = true;
+    for (int64_t token = tile.first_token; token < tile.first_token + tile.num_tokens; ++token) finite &= write_token(token, tile.sequence);
+    if (!finite) step.mark_not_finite();
+  });
+}
+
+void run_attention(StepContext& step, const AttentionOp& op) {
+  Executable& x = step.executable;
+  const Attention attention(x, op);
+  const int64_t num_tasks = static_cast<int64_t>(x.query_tiles.size()) * attention.layer.num_kv_heads;
+  int32_t most_groups = 0;
+  for (const QueryTile& tile : x.query_tiles) most_groups = std::max(most_groups, num_groups(x, tile));
+  const int64_t state_floats = x.batch.num_tokens() * op.num_heads * most_groups * attention.state_floats();
+  const bool has_few_chunks = num_tasks < step.pool.num_threads() * kFewChunksPerThread;
+  if (has_few_chunks && most_groups > 1 && state_floats <= x.attention_states.size()) {
+    run_split(step, attention, most_groups);
+  } else {
+    run_whole(step, attention);
+  }
+}
+
+}  // namespace hearth

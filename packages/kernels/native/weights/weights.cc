@@ -1,0 +1,107 @@
+#include "weights/weights.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <mutex>
+
+#include "runtime/failure.h"
+#include "weights/pack.h"
+
+namespace hearth {
+namespace {
+
+/// Source bytes that one thread packs at a time: large enough for big reads, small enough to spread over threads.
+constexpr int64_t kChunkBytes = int64_t{512} << 10;
+
+/// Most elements in one direction: keeps every product of sizes within int64.
+constexpr int64_t kMostElements = int64_t{1} << 31;
+
+/// places[row_order[i]] = i. Throws Failure unless row_order is a permutation.
+std::vector<uint32_t> inverted(const std::vector<uint32_t>& row_order, int64_t rows) {
+  constexpr uint32_t kFree = 0xffffffffu;
+  require(static_cast<int64_t>(row_order.size()) == rows, "The row order has ", row_order.size(), " entries for ", rows, " rows.");
+  std::vector<uint32_t> places(row_order.size(), kFree);
+  for (std::size_t i = 0; i < row_order.size(); ++i) {
+    const uint32_t row = row_order[i];
+    require(row < row_order.size() && places[row] == kFree, "The row order names row ", row, " at ", i,
+            ", which is not there or was named before.");
+    places[row] = static_cast<uint32_t>(i);
+  }
+  return places;
+}
+
+}  // namespace
+
+int32_t Weights::add_matrix(Dtype dtype, int64_t rows, int64_t columns, const std::vector<uint32_t>& row_order) {
+  require(rows >= 1 && rows < kMostElements && columns >= 1 && columns < kMostElements, "A matrix of ", rows, " x ", columns,
+          " is outside the limits.");
+  const int64_t block = dtype_info(dtype).block_elements;
+  require(columns % block == 0, "A ", dtype_info(dtype).name, " row must have a multiple of ", block, " columns, got ", columns, ".");
+  std::vector<uint32_t> places;
+  if (!row_order.empty()) places = inverted(row_order, rows);
+  AlignedBuffer data(packed_bytes(dtype, rows, columns), "weights", HugePages::yes);
+  tensors_.push_back(Tensor{true, dtype, rows, columns, std::move(data), 0, std::move(places)});
+  return size() - 1;
+}
+
+int32_t Weights::add_vector(const float* values, int64_t length) {
+  require(length >= 1 && length < kMostElements, "A vector of ", length, " elements is outside the limits.");
+  AlignedBuffer data(length * static_cast<int64_t>(sizeof(float)), "weights");
+  std::memcpy(data.data(), values, static_cast<std::size_t>(data.size()));
+  tensors_.push_back(Tensor{false, Dtype::f32, 1, length, std::move(data), 1, {}});
+  return size() - 1;
+}
+
+const Tensor& Weights::at(int32_t index) const {
+  require(index >= 0 && index < size(), "There is no weight ", index, "; there are ", size(), ".");
+  return tensors_[static_cast<std::size_t>(index)];
+}
+
+void Weights::pack(int32_t index, const RowSource& source, int64_t first_row, int64_t num_rows, ThreadPool& pool) {
+  Tensor& tensor = const_cast<Tensor&>(at(index));
+  require(tensor.is_matrix, "Weight ", index, " is a vector and cannot be packed.");
+  require(first_row == tensor.num_packed_rows && num_rows >= 1 && num_rows <= tensor.rows - first_row, "Rows ", first_row, " to ",
+          first_row + num_rows, " of weight ", index, " cannot be packed after ", tensor.num_packed_rows, " of ", tensor.rows, ".");
+  const int64_t bytes_per_row = row_bytes(tensor.dtype, tensor.columns);
+  const int64_t num_bytes = num_rows * bytes_per_row;
+  if (source.file != nullptr) {
+    source.file->check_range(source.offset, num_bytes);
+    source.file->will_need(source.offset, num_bytes);
+  } else {
+    require(source.num_bytes == num_bytes, "Rows of weight ", index, " take ", num_bytes, " bytes, got ", source.num_bytes, ".");
+  }
+  const bool reads = source.file != nullptr && !source.file->is_mapped();
+
+  const int64_t rows_per_chunk = std::max<int64_t>(kTileRows, kChunkBytes / bytes_per_row / kTileRows * kTileRows);
+  const int64_t num_chunks = (num_rows + rows_per_chunk - 1) / rows_per_chunk;
+  const uint32_t* places = tensor.places.empty() ? nullptr : tensor.places.data();
+  AlignedBuffer read_buffers(reads ? pool.num_threads() * rows_per_chunk * bytes_per_row : 0, "read buffers");
+  std::mutex mutex;
+  std::exception_ptr first_error;
+  pool.parallel_for(num_chunks, [&](int64_t chunk, int thread) {
+    const int64_t begin = chunk * rows_per_chunk;
+    const int64_t count = std::min(rows_per_chunk, num_rows - begin);
+    const int64_t offset = source.offset + begin * bytes_per_row;
+    try {
+      const uint8_t* rows;
+      if (reads) {
+        uint8_t* buffer = read_buffers.data() + thread * rows_per_chunk * bytes_per_row;
+        source.file->read(offset, count * bytes_per_row, buffer);
+        rows = buffer;
+      } else {
+        rows = source.file != nullptr ? source.file->at(offset) : source.bytes + begin * bytes_per_row;
+      }
+      pack_rows(tensor.dtype, tensor.columns, rows, first_row + begin, count, places, tensor.data.data());
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (first_error == nullptr) first_error = std::current_exception();
+    }
+  });
+  if (source.file != nullptr) source.file->release(source.offset, num_bytes);
+  if (first_error != nullptr) std::rethrow_exception(first_error);
+  tensor.num_packed_rows += num_rows;
+  if (tensor.num_packed_rows == tensor.rows) tensor.places = {};
+}
+
+}  // namespace hearth

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "files/mapped_file.h"
+#include "kernels/dtype.h"
+#include "runtime/aligned_buffer.h"
+#include "runtime/thread_pool.h"
+
+namespace hearth {
+
+/// A matrix in row tiles, or a vector of f32.
+struct Tensor {
+  bool is_matrix;
+  Dtype dtype;
+  /// [rows, columns]; a vector has 1 row.
+  int64_t rows;
+  int64_t columns;
+  AlignedBuffer data;
+  /// Rows packed so far. Only a complete tensor may be computed with.
+  int64_t num_packed_rows;
+  /// Packed place of each row of the file, while rows are packed; empty when the order is the same.
+  std::vector<uint32_t> places;
+};
+
+/// Where rows to pack come from: a file (mapped or read), or bytes that the caller keeps alive.
+struct RowSource {
+  std::shared_ptr<const MappedFile> file;
+  /// Of row `first_row`, in the file.
+  int64_t offset = 0;
+  /// When there is no file.
+  const uint8_t* bytes = nullptr;
+  int64_t num_bytes = 0;
+};
+
+/// The packed weights of a model, the only copy in memory. Tensors are added and filled one after another.
+class Weights {
+ public:
+  /// An empty matrix of zeros; packed row i will be file row row_order[i], a permutation, or row i when that is empty.
+  /// Returns its index. Throws Failure on sizes that cannot be. No pack() may be running.
+  int32_t add_matrix(Dtype dtype, int64_t rows, int64_t columns, const std::vector<uint32_t>& row_order);
+  int32_t add_vector(const float* values, int64_t length);
+
+  /// Packs rows [first_row, first_row + num_rows) of the file into a matrix, on all threads of the pool. Rows come in
+  /// ascending order, each once. Pages of a mapped file are released afterwards.
+  void pack(int32_t index, const RowSource& source, int64_t first_row, int64_t num_rows, ThreadPool& pool);
+
+  int32_t size() const { return static_cast<int32_t>(tensors_.size()); }
+  /// Throws Failure(kInvalidArgument) when there is no such tensor.
+  const Tensor& at(int32_t index) const;
+
+
+ private:
+  std::vector<Tensor> tensors_;
+};
+
+}  // namespace hearth

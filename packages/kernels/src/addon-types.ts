@@ -1,0 +1,103 @@
+import type { Batch, CacheDtype, StepOutput, WeightDtype } from '@hearth/core';
+
+/** The native addon as it is (native/binding). Private: everything public is a class or function of this package over it. */
+export interface Addon {
+  readonly Runtime: new (variant: string, numThreads: number) => NativeRuntime;
+  /** Best first. */
+  variants(): KernelVariant[];
+  /** Of the processor, as far as the kernels care. */
+  readonly cpuFeatures: readonly string[];
+  /** `hearth-source:` and the hash of the sources it was built from. */
+  readonly sourceHash: string;
+  readonly testing: AddonTesting;
+}
+
+/** A build of the kernels for one instruction set. */
+export interface KernelVariant {
+  readonly name: string;
+  readonly description: string;
+  /** Instruction sets that it needs. */
+  readonly requires: readonly string[];
+  /** Whether this processor has them. */
+  readonly isSupported: boolean;
+}
+
+export interface NativeRuntime {
+  readonly variant: string;
+  readonly numThreads: number;
+  openFile(path: string, map: boolean): Promise<NativeFile>;
+  createWeights(): NativeWeights;
+  compile(
+    weights: NativeWeights,
+    words: Int32Array,
+    maxTokens: number,
+    maxOutputRows: number,
+    /** [dtype, blockSize, numBlocks] */
+    cache: Int32Array,
+  ): NativeExecutable;
+  dispose(): Promise<void>;
+}
+
+export interface NativeFile {
+  readonly size: number;
+  readonly isMapped: boolean;
+  read(offset: number, length: number): Promise<Uint8Array>;
+  close(): void;
+}
+
+export interface NativeWeights {
+  addMatrix(dtype: number, rows: number, columns: number, rowOrder: Uint32Array | undefined): number;
+  addVector(values: Float32Array): number;
+  /** Rows in the order of the file, ascending, each once; `offset` is that of `firstRow`. */
+  packFile(index: number, file: NativeFile, offset: number, firstRow: number, numRows: number): Promise<void>;
+  packBytes(index: number, bytes: Uint8Array, firstRow: number, numRows: number): Promise<void>;
+  readTensor(index: number): Uint8Array;
+  dispose(): void;
+}
+
+export interface NativeExecutable {
+  readonly bytesPerBlock: number;
+  step(batch: Batch, output: number, tokenIds: Int32Array | undefined, profile: boolean): Promise<void>;
+  abort(): void;
+  /** All rows of an output, in place; undefined where the runtime allows no views of native memory. */
+  outputView(output: number): Float32Array | undefined;
+  copyOutput(output: number, target: Float32Array): void;
+  readLogprobs(logprobs: Float32Array, argmax: Int32Array): void;
+  readCapture(index: number): Float32Array;
+  opNanoseconds(): Float64Array;
+  zeroBlocks(blocks: Int32Array): Promise<void>;
+  copyBlocks(from: Int32Array, to: Int32Array): Promise<void>;
+  readBlocks(blocks: Int32Array): Promise<Uint8Array>;
+  writeBlocks(blocks: Int32Array, bytes: Uint8Array): Promise<void>;
+  readLayer(layer: number, blockTable: Int32Array, numPositions: number): Promise<{ k: Float32Array; v: Float32Array }>;
+  dispose(): void;
+}
+
+/** For tests: elementary functions of a variant, and the allocation counter. */
+export interface AddonTesting {
+  allocationCount(): number;
+  elementary(variant: string, name: 'exp' | 'log' | 'sin' | 'cos', x: Float32Array): Float32Array;
+  fma(variant: string, a: Float32Array, b: Float32Array, c: Float32Array): Float32Array;
+  halfToFloat(variant: string, x: Uint16Array): Float32Array;
+  floatToHalf(variant: string, x: Float32Array): Uint16Array;
+}
+
+/** Numbers of native/kernels/dtype.h. */
+export const dtypeNumbers: Readonly<Record<WeightDtype, number>> = {
+  f32: 0,
+  f16: 1,
+  bf16: 2,
+  q8_0: 3,
+  q4_0: 4,
+  q4_1: 5,
+};
+
+/** Numbers of native/cache/paged_cache.h. */
+export const cacheDtypeNumbers: Readonly<Record<CacheDtype, number>> = { f32: 0, f16: 1 };
+
+/** Numbers of native/step/executable.h. */
+export const outputNumbers: Readonly<Record<Exclude<StepOutput['kind'], 'sample'>, number>> = {
+  logits: 0,
+  hidden: 1,
+  logprobs: 2,
+};

@@ -1,0 +1,170 @@
+import {
+  AbortError,
+  type Batch,
+  type BatchLimits,
+  type CompileOptions,
+  checkBatch,
+  DisposedError,
+  type Executable,
+  InvalidArgumentError,
+  NumericError,
+  type Program,
+  type StepOptions,
+  type StepOutput,
+  type StepResult,
+  throwIfAborted,
+  UnsupportedError,
+} from '@hearth/core';
+import { type NativeExecutable, outputNumbers } from './addon-types.ts';
+import { CpuKvCache } from './kv-cache.ts';
+import { toHearthError } from './native-errors.ts';
+
+/** What a numeric failure carries: the op, and whether it was the sum of an add-rms-norm. */
+interface NativeNumericError {
+  readonly code: 'numeric';
+  readonly op: number;
+  readonly inSum: boolean;
+}
+
+/** A compiled program. A step is one native call: the batch is copied, and all ops run on the step thread and its pool. */
+export class CpuExecutable implements Executable {
+  readonly program: Program;
+  readonly cache: CpuKvCache;
+  readonly #limits: BatchLimits;
+  readonly #onDisposed: () => void;
+  #native: NativeExecutable | undefined;
+  #running: Promise<void> | undefined;
+  #disposal: Promise<void> | undefined;
+  readonly #views: { logits: Float32Array | undefined; hidden: Float32Array | undefined };
+
+  constructor(native: NativeExecutable, program: Program, options: CompileOptions, onDisposed: () => void) {
+    this.program = program;
+    this.#native = native;
+    this.#onDisposed = onDisposed;
+    const { maxTokens, maxOutputRows } = options;
+    const { blockSize, numBlocks } = options.cache;
+    this.#limits = { maxTokens, maxOutputRows, blockSize, numBlocks };
+    this.cache = new CpuKvCache(() => this.#alive(), options.cache);
+    this.#views = {
+      logits: native.outputView(outputNumbers.logits),
+      hidden: native.outputView(outputNumbers.hidden),
+    };
+  }
+
+  async step(batch: Batch, options: StepOptions = {}): Promise<StepResult> {
+    const native = this.#alive();
+    const { signal, profile = false, output = { kind: 'logits' } } = options;
+    if (this.#running) {
+      throw new InvalidArgumentError('A step is running. Await it first: an executable runs one step at a time.');
+    }
+    throwIfAborted(signal);
+    checkBatch(batch, this.program, this.#limits);
+    const tokenIds = this.#checkOutput(output, batch);
+    if (output.kind === 'sample') throw new UnsupportedError('The CPU backend does not sample within the step yet.');
+
+    const abort = () => native.abort();
+    const running = (async () => {
+      signal?.addEventListener('abort', abort, { once: true });
+      try {
+        await native.step(batch, outputNumbers[output.kind], tokenIds, profile);
+      } catch (error) {
+        throw this.#describe(error, signal);
+      } finally {
+        signal?.removeEventListener('abort', abort);
+      }
+    })();
+    this.#running = running;
+    try {
+      await running;
+      return this.#collect(native, output.kind, batch.outputRows.length, profile);
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  dispose(): Promise<void> {
+    this.#disposal ??= this.#dispose();
+    return this.#disposal;
+  }
+
+  async #dispose(): Promise<void> {
+    const native = this.#native;
+    this.#native = undefined;
+    await this.#running?.catch(() => {}); // whoever called step() hears of it
+    native?.dispose();
+    this.#onDisposed();
+  }
+
+  #alive(): NativeExecutable {
+    if (!this.#native) throw new DisposedError('executable');
+    return this.#native;
+  }
+
+  #checkOutput(output: StepOutput, batch: Batch): Int32Array | undefined {
+    if (output.kind !== 'logprobs') return undefined;
+    const { tokenIds } = output;
+    if (tokenIds.length !== batch.outputRows.length) {
+      throw new InvalidArgumentError(
+        `logprobs wants one token id per output row: got ${tokenIds.length} for ${batch.outputRows.length} rows.`,
+      );
+    }
+    const wrong = tokenIds.find((id) => id < 0 || id >= this.program.vocabSize);
+    if (wrong !== undefined) {
+      throw new InvalidArgumentError(`Token id ${wrong} is outside the vocabulary of ${this.program.vocabSize}.`);
+    }
+    return tokenIds;
+  }
+
+  #collect(
+    native: NativeExecutable,
+    kind: Exclude<StepOutput['kind'], 'sample'>,
+    numRows: number,
+    profile: boolean,
+  ): StepResult {
+    const { captures, hiddenSize, vocabSize } = this.program;
+    let result: StepResult;
+    if (kind === 'logprobs') {
+      const logprobs = new Float32Array(numRows);
+      const argmax = new Int32Array(numRows);
+      native.readLogprobs(logprobs, argmax);
+      result = { logprobs, argmax };
+    } else {
+      const rows = this.#rows(native, kind, numRows * (kind === 'logits' ? vocabSize : hiddenSize));
+      result = kind === 'logits' ? { logits: rows } : { hidden: rows };
+    }
+    if (captures.length > 0) {
+      const copies = captures.map(({ name }, i) => [name, native.readCapture(i)] as const);
+      result = { ...result, captures: new Map(copies) };
+    }
+    if (profile) {
+      result = {
+        ...result,
+        profile: Array.from(native.opNanoseconds(), (nanoseconds, op) => ({ op, nanoseconds })),
+      };
+    }
+    return result;
+  }
+
+  /** The rows in place. Where the runtime has no such views, or the caller has transferred ours away, a copy. */
+  #rows(native: NativeExecutable, kind: 'logits' | 'hidden', numFloats: number): Float32Array {
+    const view = this.#views[kind];
+    if (view && view.length >= numFloats) return view.subarray(0, numFloats);
+    const copy = new Float32Array(numFloats);
+    native.copyOutput(outputNumbers[kind], copy);
+    return copy;
+  }
+
+  #describe(error: unknown, signal: AbortSignal | undefined): unknown {
+    const code = (error as { code?: unknown }).code;
+    if (code === 'aborted') return new AbortError(undefined, { cause: signal?.reason });
+    if (code !== 'numeric') return toHearthError(error);
+    const { op: index, inSum } = error as NativeNumericError;
+    const op = this.program.ops[index]!;
+    const name = op.kind === 'add-rms-norm' && inSum ? op.sumName : op.name;
+    const what =
+      op.kind === 'write-cache'
+        ? `a value that the ${this.cache.dtype} cache cannot hold. Load the model with a cache of f32 if its keys are that large`
+        : 'NaN or an infinity. The weights are damaged, or too large for 32-bit floats';
+    return new NumericError(name, `${name} produced ${what}. The step gave no token.`);
+  }
+}
