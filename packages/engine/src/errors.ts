@@ -28,8 +28,8 @@ export class AnchorError extends HearthError {
 }
 
 /**
- * Sessions that are working right now hold every cache block. Idle sessions' blocks were reclaimed before this is thrown.
- * The session that it happened to keeps its tokens and can go on when another one has ended.
+ * The whole cache is too small for one sequence. Models are loaded with room for a full context, so this is a bug of
+ * whoever sized the cache, and not part of the public surface.
  */
 export class CacheExhaustedError extends HearthError {
   readonly numBlocksNeeded: number;
@@ -39,7 +39,7 @@ export class CacheExhaustedError extends HearthError {
   constructor(numBlocksNeeded: number, numBlocksFree: number, numBlocks: number) {
     super(
       'cache_exhausted',
-      `${numBlocksNeeded} cache blocks are needed, but ${numBlocksFree} of ${numBlocks} are free and the others belong to sessions that are working. Load the model with a larger cacheTokens, or run fewer sessions at once.`,
+      `${numBlocksNeeded} cache blocks are needed, but only ${numBlocksFree} of ${numBlocks} are free. Load the model with a larger cacheTokens.`,
       { details: { numBlocksNeeded, numBlocksFree, numBlocks } },
     );
     this.numBlocksNeeded = numBlocksNeeded;

@@ -1,6 +1,6 @@
 export { type ChatOptions, chat } from './chat/chat.ts';
-export type { ChatMessages, ModelChatTemplate, RenderChatOptions } from './chat/render-chat.ts';
-export { AnchorError, CacheExhaustedError, SessionBusyError } from './errors.ts';
+export type { ModelChatTemplate, RenderChatOptions } from './chat/render-chat.ts';
+export { AnchorError, SessionBusyError } from './errors.ts';
 export type { GenerateOptions } from './generate/generate-options.ts';
 export type {
   FinishReason,

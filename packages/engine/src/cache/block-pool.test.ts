@@ -18,7 +18,7 @@ describe('BlockPool', () => {
     const pool = new BlockPool(3);
     pool.allocate(1);
     expect(() => pool.allocate(3)).toThrow(CacheExhaustedError);
-    expect(() => pool.allocate(3)).toThrow(/3 cache blocks are needed, but 2 of 3 are free/);
+    expect(() => pool.allocate(3)).toThrow(/3 cache blocks are needed, but only 2 of 3 are free/);
     expect(pool.numFreeBlocks).toBe(2);
   });
 

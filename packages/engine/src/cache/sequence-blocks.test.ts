@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Sequence } from '../session/sequence.ts';
 import { BlockPool } from './block-pool.ts';
-import { reclaimIdleBlocks } from './reclaim.ts';
 import { SequenceBlocks } from './sequence-blocks.ts';
 
 describe('SequenceBlocks', () => {
@@ -44,35 +42,5 @@ describe('SequenceBlocks', () => {
     expect(() => blocks.growTo(64)).toThrow(/3 cache blocks are needed/);
     expect(blocks.tables).toEqual([first]);
     expect(pool.numFreeBlocks).toBe(1);
-  });
-});
-
-describe('reclaimIdleBlocks', () => {
-  function sequences(pool: BlockPool) {
-    return [3, 1, 2].map((lastUse) => {
-      const sequence = new Sequence(new SequenceBlocks(pool, 16, 1));
-      sequence.append(Array.from({ length: 20 }, () => 7));
-      sequence.blocks.growTo(20);
-      sequence.numCachedTokens = 20;
-      sequence.lastUse = lastUse;
-      return sequence;
-    });
-  }
-
-  it('takes from the longest unused first, and no more than needed', () => {
-    const pool = new BlockPool(6);
-    const [newest, oldest, middle] = sequences(pool) as [Sequence, Sequence, Sequence];
-    reclaimIdleBlocks(pool, [newest, oldest, middle], 3);
-    expect([newest, oldest, middle].map((sequence) => sequence.numCachedTokens)).toEqual([20, 0, 0]);
-    expect(oldest.length).toBe(20);
-    expect(pool.numFreeBlocks).toBe(4);
-  });
-
-  it('leaves those alone that are working', () => {
-    const pool = new BlockPool(6);
-    const all = sequences(pool);
-    for (const sequence of all) sequence.isActive = true;
-    reclaimIdleBlocks(pool, all, 1);
-    expect(pool.numFreeBlocks).toBe(0);
   });
 });

@@ -1,8 +1,9 @@
+import type { ChatMessage } from '@hearth/chat-format';
 import type { GenerateOptions } from '../generate/generate-options.ts';
 import type { Generation } from '../generate/generation.ts';
 import type { Model } from '../model/model.ts';
 import type { Session } from '../session/session.ts';
-import type { ChatMessages, RenderChatOptions } from './render-chat.ts';
+import type { RenderChatOptions } from './render-chat.ts';
 
 export interface ChatOptions extends GenerateOptions {
   /**
@@ -18,12 +19,16 @@ export interface ChatOptions extends GenerateOptions {
  * Answers a conversation: renders the messages, brings the session to exactly these tokens, keeping what it has in common
  * with them, and generates.
  *
- * @throws UnsupportedError when the model has no chat template
+ * @throws as `Model.renderChat`
  * @throws ContextLengthError when the conversation does not fit
  * @throws AnchorError when the session's fixed beginning differs from that of the conversation
  * @throws SessionBusyError | InvalidArgumentError | DisposedError | AbortError
  */
-export async function chat(model: Model, messages: ChatMessages, options: ChatOptions = {}): Promise<Generation> {
+export async function chat(
+  model: Model,
+  messages: readonly ChatMessage[],
+  options: ChatOptions = {},
+): Promise<Generation> {
   const { session, template, ...generate } = options;
   const tokenIds = await model.renderChat(messages, { ...template, signal: options.signal });
   if (session) {

@@ -1,31 +1,32 @@
-import { UnsupportedError } from '@hearth/core';
-import type { Segment } from '@hearth/tokenizer';
+import type { ChatMessage, ChatTemplate, RenderRequest } from '@hearth/chat-format';
+import type { HearthError } from '@hearth/core';
 import type { ModelTokenizer } from '../model/model.ts';
 
-/** STUB until @hearth/chat-format lands. */
-export interface ModelChatTemplate {
-  render(
-    messages: ChatMessages,
-    options?: Omit<RenderChatOptions, 'signal'>,
-  ): Promise<{ text: string; segments: readonly Segment[] }>;
-  dispose(): Promise<void>;
-}
-export type ChatMessages = readonly { readonly role: string; readonly content: string }[];
-export interface RenderChatOptions {
-  readonly signal?: AbortSignal | undefined;
+/** The public face of a chat template, so that tests can have one without a worker. */
+export type ModelChatTemplate = Pick<ChatTemplate, keyof ChatTemplate>;
+
+/** Everything of a render but its messages: tools, variables, how it ends, a signal. */
+export type RenderChatOptions = Omit<RenderRequest, 'messages'>;
+
+/** A chat template, or why there is none that works. */
+export interface ChatFormat {
+  readonly template: ModelChatTemplate | null;
+  /** What rendering throws without one: `NoChatTemplateError`, or an `InvalidModelError` that says what is wrong with it. */
+  readonly problem: HearthError | null;
 }
 
-/** Renders a conversation and encodes it: control tokens of the template as such, everything else as text. */
+/**
+ * Renders a conversation and encodes it: what the template writes as control words become control tokens, everything that
+ * people wrote is text. Ends with the beginning of the assistant's turn unless told otherwise.
+ */
 export async function renderChat(
-  model: { readonly chatTemplate: ModelChatTemplate | null; readonly tokenizer: ModelTokenizer },
-  messages: ChatMessages,
+  { template, problem }: ChatFormat,
+  tokenizer: ModelTokenizer,
+  messages: readonly ChatMessage[],
   options: RenderChatOptions,
 ): Promise<Int32Array> {
-  if (model.chatTemplate === null) {
-    throw new UnsupportedError(
-      'This model has no chat template. Write the prompt as text, encode it with the tokenizer and generate from that.',
-    );
-  }
-  const { segments } = await model.chatTemplate.render(messages, options);
-  return model.tokenizer.encodeSegments(segments, { addBos: 'auto', signal: options.signal });
+  if (template === null) throw problem!;
+  const { addGenerationPrompt = !options.continueFinalMessage, signal } = options;
+  const { segments } = await template.render({ ...options, messages, addGenerationPrompt });
+  return tokenizer.encodeSegments(segments, { addBos: 'auto', signal });
 }

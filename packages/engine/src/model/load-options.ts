@@ -1,3 +1,4 @@
+import type { ChatTemplateLimits } from '@hearth/chat-format';
 import { type Backend, type CacheDtype, InvalidArgumentError } from '@hearth/core';
 import type { TokenizerLimits } from '@hearth/tokenizer';
 import type { LoadProgress } from './progress.ts';
@@ -18,6 +19,7 @@ export interface PrepareModelOptions {
 
 export interface ModelLimits {
   readonly tokenizer?: TokenizerLimits;
+  readonly chatTemplate?: ChatTemplateLimits;
 }
 
 export interface LoadWeightsOptions {

@@ -99,7 +99,9 @@ describe('Model', () => {
   });
 
   it('says that there is no chat template', async () => {
-    const { model } = await setUp({ next: hashScript() });
-    await expect(model.renderChat([{ role: 'user', content: 'hi' }])).rejects.toMatchObject({ code: 'unsupported' });
+    const { model } = await setUp({ next: hashScript(), hasChatTemplate: false });
+    const render = model.renderChat([{ role: 'user', content: 'hi' }]);
+    await expect(render).rejects.toMatchObject({ code: 'no_chat_template' });
+    expect(model.chatTemplate).toBeNull();
   });
 });

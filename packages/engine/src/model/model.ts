@@ -1,6 +1,7 @@
+import type { ChatMessage } from '@hearth/chat-format';
 import { DisposedError } from '@hearth/core';
 import type { Tokenizer } from '@hearth/tokenizer';
-import { type ChatMessages, type ModelChatTemplate, type RenderChatOptions, renderChat } from '../chat/render-chat.ts';
+import { type ChatFormat, type ModelChatTemplate, type RenderChatOptions, renderChat } from '../chat/render-chat.ts';
 import { type CreateSessionOptions, Session } from '../session/session.ts';
 import type { SessionRuntime } from '../session/session-runtime.ts';
 import { disposeAll } from './dispose-all.ts';
@@ -13,8 +14,8 @@ export type ModelTokenizer = Pick<Tokenizer, keyof Tokenizer>;
 export interface ModelParts {
   readonly info: ModelInfo;
   readonly tokenizer: ModelTokenizer;
-  /** Null when the model has none: it is then no chat model, or its files do not say. */
-  readonly chatTemplate: ModelChatTemplate | null;
+  readonly chatFormat: ChatFormat;
+  readonly warnings: readonly string[];
   readonly runtime: SessionRuntime;
   /** Frees everything behind the runtime (executable, weights, ...), one after the other. */
   readonly disposers: readonly (() => Promise<void>)[];
@@ -24,7 +25,11 @@ export interface ModelParts {
 export class Model {
   readonly info: ModelInfo;
   readonly tokenizer: ModelTokenizer;
+  /** Null when the model has none that works; `renderChat` then throws the reason. */
   readonly chatTemplate: ModelChatTemplate | null;
+  /** What a user should know about the files, a sentence each. */
+  readonly warnings: readonly string[];
+  readonly #chatFormat: ChatFormat;
   readonly #runtime: SessionRuntime;
   readonly #disposers: readonly (() => Promise<void>)[];
   #disposing: Promise<void> | undefined;
@@ -33,7 +38,9 @@ export class Model {
   constructor(parts: ModelParts) {
     this.info = parts.info;
     this.tokenizer = parts.tokenizer;
-    this.chatTemplate = parts.chatTemplate;
+    this.chatTemplate = parts.chatFormat.template;
+    this.warnings = parts.warnings;
+    this.#chatFormat = parts.chatFormat;
     this.#runtime = parts.runtime;
     this.#disposers = parts.disposers;
   }
@@ -52,13 +59,16 @@ export class Model {
   }
 
   /**
-   * The token ids of a conversation, ready to be generated from: with exactly one start token where the model has one, and
-   * with words in the messages that look like control tokens as plain text.
-   * @throws UnsupportedError when the model has no chat template
+   * The token ids of a conversation, ready to be generated from: with the start token once where the model was trained with
+   * one, and with words in the messages that look like control tokens as plain text. Ends with the beginning of the
+   * assistant's turn unless told otherwise.
+   *
+   * @throws NoChatTemplateError when the model has none, InvalidModelError when it does not parse
+   * @throws TemplateError when the template refuses the messages; InvalidArgumentError, LimitExceededError, AbortError
    */
-  async renderChat(messages: ChatMessages, options: RenderChatOptions = {}): Promise<Int32Array> {
+  async renderChat(messages: readonly ChatMessage[], options: RenderChatOptions = {}): Promise<Int32Array> {
     this.#checkOpen();
-    return renderChat(this, messages, options);
+    return renderChat(this.#chatFormat, this.tokenizer, messages, options);
   }
 
   /**

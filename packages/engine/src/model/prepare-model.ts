@@ -2,6 +2,7 @@ import { type Checkpoint, openCheckpoint, weightSource } from '@hearth/checkpoin
 import { InvalidModelError, throwIfAborted, UnsupportedError, type WeightDtype, type WeightSource } from '@hearth/core';
 import { buildModel, checkTensors, type Model as ModelDefinition } from '@hearth/models';
 import { loadTokenizer } from '@hearth/tokenizer';
+import { loadChatFormat } from '../chat/load-chat-format.ts';
 import { disposeAll } from './dispose-all.ts';
 import { eosTokenIds } from './eos-token-ids.ts';
 import { type PrepareModelOptions, resolveContextLength } from './load-options.ts';
@@ -38,6 +39,11 @@ export async function prepareModel(path: string | URL, options: PrepareModelOpti
       ...(limits?.tokenizer && { limits: limits.tokenizer }),
     });
     disposers.push(() => tokenizer.dispose());
+    const chatFormat = await loadChatFormat(checkpoint.chatTemplate, tokenizer, {
+      limits: limits?.chatTemplate,
+      signal,
+    });
+    disposers.push(async () => chatFormat.template?.dispose());
     throwIfAborted(signal);
     return new PreparedModel({
       backend,
@@ -45,7 +51,7 @@ export async function prepareModel(path: string | URL, options: PrepareModelOpti
       definition,
       sources,
       tokenizer,
-      chatTemplate: null,
+      chatFormat,
       eosTokenIds: eosTokenIds(
         {
           config: definition.eosTokenIds,

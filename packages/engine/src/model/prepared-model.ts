@@ -1,3 +1,4 @@
+import type { ChatMessage } from '@hearth/chat-format';
 import type { Checkpoint } from '@hearth/checkpoint';
 import {
   AbortError,
@@ -5,13 +6,14 @@ import {
   DisposedError,
   type Executable,
   InvalidArgumentError,
+  InvalidModelError,
   numericsVersion,
   throwIfAborted,
   type WeightSource,
   type Weights,
 } from '@hearth/core';
 import type { Model as ModelDefinition } from '@hearth/models';
-import { type ChatMessages, type ModelChatTemplate, type RenderChatOptions, renderChat } from '../chat/render-chat.ts';
+import { type ChatFormat, type ModelChatTemplate, type RenderChatOptions, renderChat } from '../chat/render-chat.ts';
 import { checkTokens } from '../session/check-tokens.ts';
 import { createSessionRuntime } from '../session/session-runtime.ts';
 import { Work } from '../session/work.ts';
@@ -27,7 +29,7 @@ export interface PreparedModelParts {
   readonly definition: ModelDefinition;
   readonly sources: ReadonlyMap<string, WeightSource>;
   readonly tokenizer: ModelTokenizer;
-  readonly chatTemplate: ModelChatTemplate | null;
+  readonly chatFormat: ChatFormat;
   readonly eosTokenIds: ReadonlySet<number>;
   readonly header: ModelHeader;
 }
@@ -36,6 +38,7 @@ export interface PreparedModelParts {
 export class PreparedModel {
   readonly info: ModelHeader;
   readonly tokenizer: ModelTokenizer;
+  /** Null when the model has none that works; `renderChat` then throws the reason. */
   readonly chatTemplate: ModelChatTemplate | null;
   /** config.json of the model, or the same made from GGUF metadata. */
   readonly config: Readonly<Record<string, unknown>>;
@@ -55,17 +58,17 @@ export class PreparedModel {
     this.#parts = parts;
     this.info = parts.header;
     this.tokenizer = parts.tokenizer;
-    this.chatTemplate = parts.chatTemplate;
+    this.chatTemplate = parts.chatFormat.template;
     this.config = parts.checkpoint.config;
     this.generationConfig = parts.checkpoint.generationConfig;
     this.eosTokenIds = parts.eosTokenIds;
-    this.warnings = parts.checkpoint.warnings;
+    this.warnings = [...parts.checkpoint.warnings, ...templateWarnings(parts.chatFormat)];
   }
 
   /** As `Model.renderChat`. */
-  async renderChat(messages: ChatMessages, options: RenderChatOptions = {}): Promise<Int32Array> {
+  async renderChat(messages: readonly ChatMessage[], options: RenderChatOptions = {}): Promise<Int32Array> {
     this.#checkOpen();
-    return renderChat(this, messages, options);
+    return renderChat(this.#parts.chatFormat, this.tokenizer, messages, options);
   }
 
   /**
@@ -112,8 +115,12 @@ export class PreparedModel {
         () => false,
       );
       if (isLoaded) return;
-      const { tokenizer, chatTemplate, checkpoint } = this.#parts;
-      await disposeAll([() => tokenizer.dispose(), async () => chatTemplate?.dispose(), () => checkpoint.close()]);
+      const { tokenizer, chatFormat, checkpoint } = this.#parts;
+      await disposeAll([
+        () => tokenizer.dispose(),
+        async () => chatFormat.template?.dispose(),
+        () => checkpoint.close(),
+      ]);
     })();
     return this.#disposing;
   }
@@ -123,7 +130,7 @@ export class PreparedModel {
     { signal }: Work,
     onProgress: LoadWeightsOptions['onProgress'],
   ): Promise<Model> {
-    const { backend, checkpoint, definition, sources, tokenizer, chatTemplate, eosTokenIds } = this.#parts;
+    const { backend, checkpoint, definition, sources, tokenizer, chatFormat, eosTokenIds } = this.#parts;
     const { cacheDtype, cacheTokens, maxTokensPerStep, ownsBackend } = options;
     let weights: Weights | undefined;
     let executable: Executable | undefined;
@@ -166,7 +173,7 @@ export class PreparedModel {
       // In this order: an executable uses its weights, and both their backend.
       const owned = [executable, weights, ...(ownsBackend ? [backend] : [])];
       const disposers = owned.map((resource) => () => resource.dispose());
-      return new Model({ info, tokenizer, chatTemplate, runtime, disposers });
+      return new Model({ info, tokenizer, chatFormat, warnings: this.warnings, runtime, disposers });
     } catch (error) {
       await disposeAll([async () => executable?.dispose(), async () => weights?.dispose()]).catch(() => {});
       throw signal.aborted && !(error instanceof AbortError) ? new AbortError(undefined, { cause: error }) : error;
@@ -176,4 +183,11 @@ export class PreparedModel {
   #checkOpen(): void {
     if (this.#disposing) throw new DisposedError('prepared model');
   }
+}
+
+/** That there is no template is nothing to warn of; that there is one and it is broken is. */
+function templateWarnings({ problem }: ChatFormat): string[] {
+  return problem instanceof InvalidModelError
+    ? [`The chat template does not work, so this model takes no chat messages: ${problem.message}`]
+    : [];
 }

@@ -6,16 +6,16 @@ import type { SequenceBlocks } from '../cache/sequence-blocks.ts';
  *     0 ........ anchor ........ numCachedTokens ........ length
  *     |  never cut back  |  in the cache  |  not computed yet  |
  *
- * (`numCachedTokens` may lie below the anchor: blocks of an idle sequence can be reclaimed, its tokens stay.)
+ * (`numCachedTokens` may fall to 0 at any time: blocks can be taken for another sequence, the tokens stay.)
  */
 export class Sequence {
   readonly tokenIds: number[] = [];
   readonly blocks: SequenceBlocks;
   readonly anchor: number;
   numCachedTokens = 0;
-  /** Working now: its blocks are not reclaimed. */
-  isActive = false;
-  /** Ascends with use; the smallest is reclaimed first. */
+  /** When its present work began, on a clock that only orders; undefined while it is idle. */
+  activeSince: number | undefined;
+  /** When its last work ended, on the same clock. */
   lastUse = 0;
 
   constructor(blocks: SequenceBlocks, anchor = 0) {
@@ -25,6 +25,10 @@ export class Sequence {
 
   get length(): number {
     return this.tokenIds.length;
+  }
+
+  get isActive(): boolean {
+    return this.activeSince !== undefined;
   }
 
   append(tokenIds: ArrayLike<number>): void {

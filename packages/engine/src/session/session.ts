@@ -8,7 +8,7 @@ import { OpProfiler } from '../generate/op-profiler.ts';
 import { GenerationRun } from '../generate/run-generation.ts';
 import { checkTokens } from './check-tokens.ts';
 import { commonPrefixLength } from './common-prefix.ts';
-import { computeUncached } from './compute.ts';
+import { computeUncached, runStep } from './compute.ts';
 import { Sequence } from './sequence.ts';
 import type { SessionRuntime } from './session-runtime.ts';
 import { Work } from './work.ts';
@@ -20,8 +20,8 @@ export interface CreateSessionOptions {
   readonly anchor?: number;
 }
 
-/** Orders the uses of sessions, whatever model they belong to. */
-let useClock = 0;
+/** Orders beginnings and ends of work, whatever model they belong to. */
+let workClock = 0;
 
 /**
  * A sequence of tokens that grows, keeps its keys and values in the model's cache between calls, and can be cut back.
@@ -64,7 +64,7 @@ export class Session {
     return this.#sequence.length;
   }
 
-  /** How many leading tokens are in the cache. It can fall while the session is idle and another one needs the blocks. */
+  /** How many leading tokens are in the cache. It falls to 0 when another session needs the blocks more. */
   get numCachedTokens(): number {
     return this.#sequence.numCachedTokens;
   }
@@ -126,7 +126,7 @@ export class Session {
 
   /**
    * Computes all tokens that are not in the cache yet, so that a later `generate` answers sooner.
-   * @throws AbortError | DisposedError | NumericError | CacheExhaustedError; chunks that were done stay done
+   * @throws AbortError | DisposedError | NumericError; chunks that were done stay done
    */
   async prefill(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     this.#checkIdle('prefill');
@@ -148,15 +148,16 @@ export class Session {
     const start = sequence.length;
     const rows = new Float32Array(tokenIds.length * vocabSize);
     const compute = async (signal: AbortSignal) => {
-      await computeUncached(loop, sequence, { signal, chunkTokens });
       sequence.append(tokenIds);
       try {
-        while (sequence.numCachedTokens < sequence.length) {
-          const offset = (sequence.numCachedTokens - start) * vocabSize;
-          const remaining = sequence.length - sequence.numCachedTokens;
-          const numTokens = Math.min(remaining, chunkTokens, maxOutputRows);
-          const onLogits = (logits: Float32Array) => rows.set(logits, offset);
-          await loop.run({ sequence, numTokens, outputs: 'all' }, { signal, onLogits });
+        let numRows = 0;
+        while (numRows < tokenIds.length) {
+          // Nothing to do, unless another session took the blocks meanwhile.
+          await computeUncached(loop, sequence, { signal, chunkTokens, upTo: start + numRows });
+          const numTokens = Math.min(tokenIds.length - numRows, chunkTokens, maxOutputRows);
+          const onLogits = (logits: Float32Array) => rows.set(logits, numRows * vocabSize);
+          const hasRun = await runStep(loop, { sequence, numTokens, outputs: 'all' }, { signal, onLogits });
+          if (hasRun) numRows += numTokens;
         }
       } catch (error) {
         sequence.truncate(start);
@@ -224,7 +225,7 @@ export class Session {
   #begin<Result>(callerSignal: AbortSignal | undefined, run: (signal: AbortSignal) => Promise<Result>) {
     const work = new Work(callerSignal);
     const sequence = this.#sequence;
-    sequence.isActive = true;
+    sequence.activeSince = ++workClock;
     const guarded = async (): Promise<Result> => {
       try {
         return await run(work.signal);
@@ -232,9 +233,11 @@ export class Session {
         throw work.reasonFor(error);
       } finally {
         work.end();
-        sequence.isActive = false;
-        sequence.lastUse = ++useClock;
+        sequence.activeSince = undefined;
+        sequence.lastUse = ++workClock;
         this.#work = undefined;
+        // Its blocks may be taken now.
+        this.#runtime.loop.retryStalled();
       }
     };
     // Started in a microtask: everything below is in place before the work can end.

@@ -6,7 +6,7 @@ import { CacheExhaustedError } from '../errors.ts';
 import { Sequence } from '../session/sequence.ts';
 import { FakeBackend } from '../test/fake-backend.ts';
 import { fakeProgram } from '../test/fake-program.ts';
-import { StepLoop } from './step-loop.ts';
+import { PreemptedError, StepLoop } from './step-loop.ts';
 
 const vocabSize = 32;
 const never = new AbortController().signal;
@@ -24,7 +24,7 @@ async function setUp(numBlocks = 8) {
   const newSequence = (tokenIds: number[]) => {
     const sequence = new Sequence(new SequenceBlocks(pool, 16, 1));
     sequence.append(tokenIds);
-    sequence.isActive = true;
+    sequence.activeSince = sequences.size;
     sequences.add(sequence);
     return sequence;
   };
@@ -115,15 +115,60 @@ describe('StepLoop', () => {
     await expect(loop.run(step, { signal: never, onLogits })).rejects.toThrow('receiver');
   });
 
-  it('reclaims idle blocks, and says so when there are none', async () => {
+  it('reclaims idle blocks', async () => {
     const { loop, newSequence } = await setUp(1);
-    const first = newSequence([1]);
-    const second = newSequence([2]);
+    const [first, second] = [newSequence([1]), newSequence([2])];
     await loop.run({ sequence: first, numTokens: 1, outputs: 'none' }, { signal: never });
-    const step = { sequence: second, numTokens: 1, outputs: 'none' } as const;
-    await expect(loop.run(step, { signal: never })).rejects.toThrow(CacheExhaustedError);
-    first.isActive = false;
-    await loop.run(step, { signal: never });
+    first.activeSince = undefined;
+    await loop.run({ sequence: second, numTokens: 1, outputs: 'none' }, { signal: never });
     expect([first.numCachedTokens, second.numCachedTokens]).toEqual([0, 1]);
+  });
+
+  it('lets a step wait for the blocks of an older sequence', async () => {
+    const { loop, newSequence } = await setUp(1);
+    const [older, younger] = [newSequence([1]), newSequence([2])];
+    await loop.run({ sequence: older, numTokens: 1, outputs: 'none' }, { signal: never });
+    const waiting = loop.run({ sequence: younger, numTokens: 1, outputs: 'none' }, { signal: never });
+    await loop.idle();
+    expect(younger.numCachedTokens).toBe(0);
+    older.activeSince = undefined;
+    loop.retryStalled();
+    await waiting;
+    expect(younger.numCachedTokens).toBe(1);
+  });
+
+  it('lets a step that waits for blocks be aborted', async () => {
+    const { loop, newSequence } = await setUp(1);
+    const [older, younger] = [newSequence([1]), newSequence([2])];
+    await loop.run({ sequence: older, numTokens: 1, outputs: 'none' }, { signal: never });
+    const controller = new AbortController();
+    const waiting = loop.run({ sequence: younger, numTokens: 1, outputs: 'none' }, controller);
+    await loop.idle();
+    controller.abort();
+    await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
+  });
+
+  it('takes the blocks of a younger sequence, whose queued step comes back', async () => {
+    const { loop, pool, newSequence } = await setUp(2);
+    const [older, younger] = [newSequence(Array.from({ length: 17 }, () => 1)), newSequence([2, 3])];
+    await loop.run({ sequence: younger, numTokens: 1, outputs: 'none' }, { signal: never });
+    for (let i = 0; i < 2; i++) await loop.run({ sequence: older, numTokens: 8, outputs: 'none' }, { signal: never });
+    const [hasRun, preempted] = await Promise.allSettled([
+      loop.run({ sequence: older, numTokens: 1, outputs: 'none' }, { signal: never }),
+      loop.run({ sequence: younger, numTokens: 1, outputs: 'none' }, { signal: never }),
+    ]);
+    expect(hasRun.status).toBe('fulfilled');
+    expect(preempted).toMatchObject({ status: 'rejected', reason: expect.any(PreemptedError) });
+    expect([older.numCachedTokens, younger.numCachedTokens]).toEqual([17, 0]);
+    pool.checkIntegrity(older.blocks.tables.flat());
+  });
+
+  it('fails a step that the whole cache is too small for', async () => {
+    const { loop, newSequence } = await setUp(1);
+    const sequence = newSequence(Array.from({ length: 17 }, () => 1));
+    for (let i = 0; i < 2; i++) await loop.run({ sequence, numTokens: 8, outputs: 'none' }, { signal: never });
+    const run = loop.run({ sequence, numTokens: 1, outputs: 'none' }, { signal: never });
+    await expect(run).rejects.toThrow(CacheExhaustedError);
+    expect(sequence.numCachedTokens).toBe(16);
   });
 });

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AbortError, type Executable, type OpTiming, type StepResult, throwIfAborted } from '@hearth/core';
 import type { BlockPool } from '../cache/block-pool.ts';
-import { reclaimIdleBlocks } from '../cache/reclaim.ts';
+import { makeRoom } from '../cache/make-room.ts';
+import { CacheExhaustedError } from '../errors.ts';
 import type { Sequence } from '../session/sequence.ts';
 import { buildBatch, numOutputRows, type SequenceStep } from './build-batch.ts';
 import { StepQueue } from './step-queue.ts';
@@ -18,8 +19,16 @@ export interface RunOptions {
   readonly onProfile?: (profile: readonly OpTiming[]) => void;
 }
 
+/**
+ * The sequence lost its cache blocks to an older one before its step ran. It has its tokens and computes them again: this
+ * is for `runStep` alone and never leaves the package.
+ */
+export class PreemptedError extends Error {}
+
 interface QueuedStep extends RunOptions {
   readonly step: SequenceStep;
+  /** Blocks that it was given and that are not zeroed yet. */
+  readonly newBlocks: number[];
   readonly settle: { resolve(): void; reject(error: unknown): void };
 }
 
@@ -33,6 +42,8 @@ export class StepLoop {
   /** All sequences there are, also the idle ones, whose blocks can be reclaimed. */
   readonly #sequences: ReadonlySet<Sequence>;
   readonly #queue = new StepQueue<QueuedStep>();
+  /** Steps that had their turn but found no blocks; they wait for an older sequence to end. */
+  readonly #stalled = new StepQueue<QueuedStep>();
   #running: Promise<void> | undefined;
 
   constructor(executable: Executable, pool: BlockPool, sequences: ReadonlySet<Sequence>) {
@@ -46,19 +57,22 @@ export class StepLoop {
    * sequence is as it was before.
    *
    * @throws AbortError when the signal fires, while the step waits or runs
-   * @throws CacheExhaustedError when no blocks can be found
+   * @throws PreemptedError when the sequence lost its blocks
+   * @throws CacheExhaustedError when the whole cache is too small for the sequence
    * @throws NumericError
    */
   run(step: SequenceStep, options: RunOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       throwIfAborted(options.signal);
       const leaveQueue = () => {
-        if (this.#queue.remove(entry)) entry.settle.reject(new AbortError(undefined, { cause: options.signal.reason }));
+        const isWaiting = this.#queue.remove(entry) || this.#stalled.remove(entry);
+        if (isWaiting) entry.settle.reject(new AbortError(undefined, { cause: options.signal.reason }));
       };
       const stopListening = () => options.signal.removeEventListener('abort', leaveQueue);
       const entry: QueuedStep = {
         ...options,
         step,
+        newBlocks: [],
         settle: {
           resolve: () => {
             stopListening();
@@ -74,6 +88,13 @@ export class StepLoop {
       this.#queue.push(entry);
       this.#running ??= this.#drain();
     });
+  }
+
+  /** Call it when a sequence has ended its work: steps that wait for blocks may find them now. */
+  retryStalled(): void {
+    if (this.#stalled.size === 0) return;
+    this.#queue.unshift(this.#stalled.takeAll());
+    this.#running ??= this.#drain();
   }
 
   /** Resolves when no step runs or waits. */
@@ -93,9 +114,11 @@ export class StepLoop {
   }
 
   async #runNext(): Promise<void> {
-    const chosen = this.#queue.takeNext();
+    const chosen: QueuedStep[] = [];
+    for (const entry of this.#queue.takeNext()) this.#choose(entry, chosen);
+    if (chosen.length === 0) return;
     try {
-      await this.#makeRoom(chosen);
+      await this.#zeroNewBlocks(chosen);
       const batch = buildBatch(
         chosen.map((entry) => entry.step),
         this.#executable.program.cacheGroups.length,
@@ -116,16 +139,39 @@ export class StepLoop {
     }
   }
 
-  /** Finds blocks for the positions of the step and zeroes the new ones, so that no stale value is ever read. */
-  async #makeRoom(chosen: readonly QueuedStep[]): Promise<void> {
-    const added: number[] = [];
-    for (const { step, signal } of chosen) {
-      throwIfAborted(signal);
-      const numPositions = step.sequence.numCachedTokens + step.numTokens;
-      reclaimIdleBlocks(this.#pool, this.#sequences, step.sequence.blocks.numMissingBlocks(numPositions));
-      added.push(...step.sequence.blocks.growTo(numPositions));
+  /** Gives the sequence of a step its blocks and adds the step to the chosen ones. Without blocks it waits, or has failed. */
+  #choose(entry: QueuedStep, chosen: QueuedStep[]): void {
+    const { step, newBlocks, settle } = entry;
+    const { blocks, numCachedTokens } = step.sequence;
+    const numPositions = numCachedTokens + step.numTokens;
+    const numMissing = blocks.numMissingBlocks(numPositions);
+    const { outcome, preempted } = makeRoom(this.#pool, this.#sequences, step.sequence, numMissing);
+    for (const sequence of preempted) this.#preempt(sequence, chosen);
+    if (outcome === 'found') {
+      newBlocks.push(...blocks.growTo(numPositions));
+      chosen.push(entry);
+    } else if (outcome === 'wait') {
+      this.#stalled.push(entry);
+    } else {
+      settle.reject(new CacheExhaustedError(numMissing, this.#pool.numFreeBlocks, this.#pool.numBlocks));
     }
-    if (added.length > 0) await this.#executable.cache.zeroBlocks(Int32Array.from(added));
+  }
+
+  /** Takes back the step of a sequence that has lost its blocks; it was made for what had been in them. */
+  #preempt(sequence: Sequence, chosen: QueuedStep[]): void {
+    const isIts = ({ step }: QueuedStep) => step.sequence === sequence;
+    const inBatch = chosen.findIndex(isIts);
+    const entry = inBatch >= 0 ? chosen.splice(inBatch, 1)[0] : (this.#queue.find(isIts) ?? this.#stalled.find(isIts));
+    if (!entry) return;
+    this.#queue.remove(entry);
+    this.#stalled.remove(entry);
+    entry.settle.reject(new PreemptedError());
+  }
+
+  /** So that no stale value is ever read. */
+  async #zeroNewBlocks(chosen: readonly QueuedStep[]): Promise<void> {
+    const blocks = chosen.flatMap((entry) => entry.newBlocks);
+    if (blocks.length > 0) await this.#executable.cache.zeroBlocks(Int32Array.from(blocks));
   }
 
   #deliver(chosen: readonly QueuedStep[], { logits = new Float32Array(0), profile }: StepResult): void {

@@ -30,8 +30,17 @@ export class StepQueue<Entry> {
     return this.#waiting.splice(0, 1);
   }
 
-  /** Takes out all of them. */
+  /** Takes out all of them, in order. */
   takeAll(): Entry[] {
     return this.#waiting.splice(0);
+  }
+
+  /** Puts entries that had their turn and could not use it before all others. */
+  unshift(entries: readonly Entry[]): void {
+    this.#waiting.unshift(...entries);
+  }
+
+  find(isWanted: (entry: Entry) => boolean): Entry | undefined {
+    return this.#waiting.find(isWanted);
   }
 }

@@ -1,16 +1,18 @@
+import { NoChatTemplateError } from '@hearth/chat-format';
 import { numericsVersion } from '@hearth/core';
-import type { ModelChatTemplate } from '../chat/render-chat.ts';
 import { Model } from '../model/model.ts';
 import { createSessionRuntime } from '../session/session-runtime.ts';
 import { fakeTokens } from './byte-codec.ts';
 import { FakeBackend, type FakeModelFunction } from './fake-backend.ts';
+import { FakeChatTemplate } from './fake-chat-template.ts';
 import { fakeProgram } from './fake-program.ts';
 import { FakeTokenizer } from './fake-tokenizer.ts';
 
 export interface CreateFakeModelOptions {
   /** The token that follows a context. */
   readonly next: FakeModelFunction;
-  readonly chatTemplate?: ModelChatTemplate | null;
+  /** Whether it has a chat template (ChatML). Default: true. */
+  readonly hasChatTemplate?: boolean;
   readonly contextLength?: number;
   /** Positions of the cache over all sessions. Default: `contextLength`. */
   readonly cacheTokens?: number;
@@ -24,7 +26,7 @@ export interface CreateFakeModelOptions {
 export async function createFakeModel(
   options: CreateFakeModelOptions,
 ): Promise<{ model: Model; backend: FakeBackend; tokenizer: FakeTokenizer }> {
-  const { contextLength = 256, maxTokensPerStep = 16, cacheTokens = contextLength, chatTemplate = null } = options;
+  const { contextLength = 256, maxTokensPerStep = 16, cacheTokens = contextLength, hasChatTemplate = true } = options;
   const { vocabSize } = fakeTokens;
   const blockSize = 16;
   const backend = new FakeBackend({ next: options.next });
@@ -70,7 +72,10 @@ export async function createFakeModel(
       backend: backend.info,
     },
     tokenizer,
-    chatTemplate,
+    chatFormat: hasChatTemplate
+      ? { template: new FakeChatTemplate(), problem: null }
+      : { template: null, problem: new NoChatTemplateError('The fake model was made without a chat template.') },
+    warnings: [],
     runtime,
     disposers: [() => executable.dispose(), () => weights.dispose(), () => backend.dispose()],
   });

@@ -1,0 +1,33 @@
+import type { RenderedChat, RenderRequest, Segment } from '@hearth/chat-format';
+import { DisposedError, throwIfAborted } from '@hearth/core';
+import type { ModelChatTemplate } from '../chat/render-chat.ts';
+
+/** ChatML with a start token, without a worker: `<s><|im_start|>user\nhi<|im_end|>\n…`. */
+export class FakeChatTemplate implements ModelChatTemplate {
+  readonly origin = 'fake';
+  isDisposed = false;
+
+  async warmUp(): Promise<void> {}
+
+  async render({ messages, addGenerationPrompt, signal }: RenderRequest): Promise<RenderedChat> {
+    if (this.isDisposed) throw new DisposedError('chat template');
+    throwIfAborted(signal);
+    const segments: Segment[] = [{ control: '<s>' }];
+    for (const { role, content } of messages) {
+      const text = typeof content === 'string' ? content : (content ?? []).map((part) => part.text).join('\n');
+      segments.push(
+        { control: '<|im_start|>' },
+        { text: `${role}\n${text}` },
+        { control: '<|im_end|>' },
+        { text: '\n' },
+      );
+    }
+    if (addGenerationPrompt) segments.push({ control: '<|im_start|>' }, { text: 'assistant\n' });
+    const text = segments.map((segment) => ('text' in segment ? segment.text : segment.control)).join('');
+    return { text, segments };
+  }
+
+  async dispose(): Promise<void> {
+    this.isDisposed = true;
+  }
+}
