@@ -1,3 +1,3 @@
 import { hearthPackage } from '../../tsup.base.ts';
 
-export default hearthPackage();
+export default hearthPackage(['src/index.ts', 'src/render-worker.ts']);
