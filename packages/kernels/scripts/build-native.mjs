@@ -45,7 +45,9 @@ export function cmakeJs(args, options = {}) {
   });
   if (result.status === 0) return;
   process.stderr.write(`${result.stdout ?? ''}${result.stderr ?? ''}`);
-  console.error('The native kernels could not be built. They need CMake 3.15 or later and a C++17 compiler (g++ or clang).');
+  console.error(
+    'The native kernels could not be built. They need CMake 3.15 or later and a C++17 compiler (g++ or clang).',
+  );
   process.exit(1);
 }
 

@@ -2,6 +2,7 @@ import {
   type Backend,
   type BackendInfo,
   type CompileOptions,
+  checkProgram,
   DisposedError,
   InvalidArgumentError,
   type LoadWeightsOptions,
@@ -96,6 +97,7 @@ class CpuBackend implements Backend {
     if (!(weights instanceof CpuWeights) || !this.#weights.has(weights)) {
       throw new InvalidArgumentError('The weights were not loaded by this backend, or were disposed.');
     }
+    checkProgram(program);
     const { dtype, blockSize, numBlocks } = options.cache;
     if (!Object.hasOwn(cacheDtypeNumbers, dtype)) throw new InvalidArgumentError(`There is no cache type ${dtype}.`);
     const indices = program.weights.map((spec) => weights.indexOf(spec));

@@ -16,8 +16,8 @@ constexpr int64_t kSplitTokens = 8;
 
 ExecutableOptions checked(const ExecutableOptions& options) {
   require(options.max_tokens >= 1 && options.max_tokens <= kMostTokens, "maxTokens must be 1 to ", kMostTokens, ", got ", options.max_tokens, ".");
-  require(options.max_output_rows >= 1 && options.max_output_rows <= options.max_tokens, "maxOutputRows must be 1 to maxTokens (",
-          options.max_tokens, "), got ", options.max_output_rows, ".");
+  require(options.max_output_rows >= 1 && options.max_output_rows <= kMostTokens, "maxOutputRows must be 1 to ", kMostTokens, ", got ",
+          options.max_output_rows, ".");
   return options;
 }
 
