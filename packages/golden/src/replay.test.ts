@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { type Checkpoint, type CheckpointTensor, encodeElements, openCheckpoint, readTensor } from '@hearth/checkpoint';
 import { type Backend, MemoryFile, type WeightDtype } from '@hearth/core';
+import { createCpuBackend, KernelsLoadError } from '@hearth/kernels';
 import { createReferenceBackend } from '@hearth/reference';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeReport } from './describe-report.ts';
@@ -9,6 +10,12 @@ import { type Goldens, openGoldens } from './goldens.ts';
 import { planReplay, type ReplayOptions, replayGoldens } from './replay.ts';
 
 const fixture = fileURLToPath(new URL('../fixtures/tiny-llama/', import.meta.url));
+
+/** The native kernels, where they are built; the checks that everything runs say when they are not. */
+const kernels = await createCpuBackend({ numThreads: 2 }).catch((error: unknown) => {
+  if (error instanceof KernelsLoadError) return null;
+  throw error;
+});
 
 let backend: Backend;
 let goldens: Goldens;
@@ -22,8 +29,9 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await checkpoint.close();
-  // Throws if a replay has left weights or executables behind.
+  // Both throw if a replay has left weights or executables behind.
   await backend.dispose();
+  await kernels?.dispose();
 });
 
 const replay = (options: Partial<ReplayOptions> = {}) => replayGoldens({ checkpoint, backend, goldens, ...options });
@@ -97,6 +105,20 @@ describe('the tiny Llama on the reference backend', () => {
     const matrices = [...checkpoint.tensors.values()].filter(({ shape }) => shape.length === 2);
     expect([...report.wrongWeights].sort()).toEqual(matrices.map(({ name }) => name).sort());
     expect(report.firstMismatch!.key).toBe('prefill/model.embed_tokens');
+  });
+});
+
+describe('the tiny Llama on the native kernels', () => {
+  it.skipIf(!kernels)('computes the very values and tokens of the reference', async () => {
+    const native = await openCheckpoint(`${fixture}model`, { fileMapper: kernels!.fileMapper });
+    try {
+      const report = await replay({ checkpoint: native, backend: kernels! });
+      expect(report.passed).toBe(true);
+      const reference = await replay();
+      expect({ ...report, backend: null }).toEqual({ ...reference, backend: null });
+    } finally {
+      await native.close();
+    }
   });
 });
 

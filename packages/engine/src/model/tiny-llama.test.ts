@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import type { Backend } from '@hearth/core';
+import { createCpuBackend, KernelsLoadError, kernelVariants } from '@hearth/kernels';
 import { createReferenceBackend } from '@hearth/reference';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadModel } from './load-model.ts';
@@ -10,38 +11,50 @@ import type { Model } from './model.ts';
 const fixture = fileURLToPath(new URL('../../../golden/fixtures/tiny-llama/', import.meta.url));
 const greedy = { temperature: 0 } as const;
 
+/** Both backends, as far as the native one is built here. */
+const backends: [string, (() => Promise<Backend>) | null][] = [
+  ['reference', async () => createReferenceBackend()],
+  ['cpu', hasKernels() ? () => createCpuBackend({ numThreads: 2 }) : null],
+];
+
+function hasKernels(): boolean {
+  try {
+    return kernelVariants().length > 0;
+  } catch (error) {
+    if (error instanceof KernelsLoadError) return false;
+    throw error;
+  }
+}
+
 let backend: Backend;
 let model: Model;
 let loadDelayMs: number;
 
-beforeAll(async () => {
-  backend = createReferenceBackend();
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  delay.enable();
-  model = await loadModel(`${fixture}model`, { backend, cacheDtype: 'f32', contextLength: 256, maxTokensPerStep: 64 });
-  delay.disable();
-  loadDelayMs = delay.max / 1e6;
-});
+describe.each(backends)('a tiny Llama, from text to text, on the %s backend', (_, createBackend) => {
+  if (createBackend === null) {
+    it.skip('is not built here');
+    return;
+  }
 
-afterAll(async () => {
-  await model.dispose();
-  await backend.dispose();
-});
+  beforeAll(async () => {
+    backend = await createBackend();
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    model = await loadModel(`${fixture}model`, {
+      backend,
+      cacheDtype: 'f32',
+      contextLength: 256,
+      maxTokensPerStep: 64,
+    });
+    delay.disable();
+    loadDelayMs = delay.max / 1e6;
+  });
 
-/** What Transformers generates, in float32. */
-async function goldenPrompts() {
-  const manifest = JSON.parse(await readFile(`${fixture}manifest.json`, 'utf8'));
-  return manifest.greedy.prompts as {
-    name: string;
-    text: string;
-    parse_special: boolean;
-    prompt_ids: number[];
-    messages?: { role: string; content: string }[];
-    runs: { float32: { ids: number[]; text: string; finish: string } };
-  }[];
-}
+  afterAll(async () => {
+    await model.dispose();
+    await backend.dispose();
+  });
 
-describe('a tiny Llama, from text to text', () => {
   it('gives the tokens and the text of Transformers for five prompts at once', async () => {
     const prompts = await goldenPrompts();
     const results = await Promise.all(
@@ -103,6 +116,19 @@ describe('a tiny Llama, from text to text', () => {
     expect(Math.max(loadDelayMs, delay.max / 1e6)).toBeLessThan(1000);
   });
 });
+
+/** What Transformers generates, in float32. */
+async function goldenPrompts() {
+  const manifest = JSON.parse(await readFile(`${fixture}manifest.json`, 'utf8'));
+  return manifest.greedy.prompts as {
+    name: string;
+    text: string;
+    parse_special: boolean;
+    prompt_ids: number[];
+    messages?: { role: string; content: string }[];
+    runs: { float32: { ids: number[]; text: string; finish: string } };
+  }[];
+}
 
 /** The logits after the last of `ids`; what is before it computed in prefills of the given sizes. */
 async function lastLogits(ids: readonly number[], sizes: readonly number[]): Promise<Float32Array> {

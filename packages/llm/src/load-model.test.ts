@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { Backend } from '@hearth/core';
+import type * as Kernels from '@hearth/kernels';
+import { createReferenceBackend } from '@hearth/reference';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createDefaultBackend } from './default-backend.ts';
+import * as publicApi from './index.ts';
+import { type LoadProgress, loadModel } from './load-model.ts';
+
+const tinyLlama = fileURLToPath(new URL('../../golden/fixtures/tiny-llama/model', import.meta.url));
+
+/** Stands for `createCpuBackend`; undefined is the real one. */
+let cpuBackend: (() => Promise<Backend>) | undefined;
+
+vi.mock('@hearth/kernels', async (original) => {
+  const kernels = await original<typeof Kernels>();
+  return {
+    ...kernels,
+    createCpuBackend: (options: Kernels.CpuBackendOptions) => cpuBackend?.() ?? kernels.createCpuBackend(options),
+  };
+});
+
+const { KernelsLoadError } = await import('@hearth/kernels');
+
+function noKernels(): Promise<Backend> {
+  return Promise.reject(
+    new KernelsLoadError('The native kernels could not be loaded.', { details: {}, cause: undefined }),
+  );
+}
+
+afterEach(() => {
+  cpuBackend = undefined;
+  vi.restoreAllMocks();
+});
+
+describe('createDefaultBackend', () => {
+  it('falls back to the reference, and says so once', async () => {
+    cpuBackend = noKernels;
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    for (let i = 0; i < 2; i++) {
+      const backend = await createDefaultBackend();
+      expect(backend.info.kind).toBe('reference');
+      await backend.dispose();
+    }
+    expect(warn.mock.calls).toEqual([
+      ['The native kernels could not be loaded.', { type: 'HearthWarning', code: 'HEARTH_REFERENCE_BACKEND' }],
+    ]);
+  });
+
+  it('does not hide other failures', async () => {
+    await expect(createDefaultBackend({ fileAccess: 'telepathy' as never })).rejects.toMatchObject({
+      code: 'invalid_argument',
+    });
+  });
+});
+
+describe('loadModel', () => {
+  it('runs the lines of the README', async () => {
+    cpuBackend = async () => createReferenceBackend();
+    const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
+    const blocks = [...readme.matchAll(/```js\n(.*?)```/gs)].map((match) => match[1]!);
+    // The second block goes on with the model of the first.
+    const [first, second] = [blocks[0]!.replace('await model.dispose();', ''), blocks[1]!];
+    const names = /^import \{ (.*) \} from '@hearth\/llm';/.exec(first)![1]!.split(', ');
+    const body = [first.replace(/^import .*\n/, ''), second, 'await model.dispose(); return { usage, text };'].join(
+      '\n',
+    );
+    const code = body.replace("'smollm2:135m'", JSON.stringify(tinyLlama));
+    expect(code).not.toBe(body);
+
+    const out: string[] = [];
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => out.push(String(text)) > 0);
+    vi.spyOn(console, 'log').mockImplementation((text) => out.push(text));
+    const AsyncFunction = (async () => {}).constructor as new (
+      ...args: string[]
+    ) => (...args: unknown[]) => Promise<{
+      usage: { completionTokens: number };
+      text: string;
+    }>;
+    const run = new AsyncFunction(...names, code);
+    const exported: Record<string, unknown> = { ...publicApi };
+    const { usage, text } = await run(...names.map((name) => exported[name]));
+    expect(out.at(-1)).toMatch(new RegExp(`, ${usage.completionTokens} tokens, `));
+    expect(text.length).toBeGreaterThan(0);
+  });
+
+  it('reports what the engine reports, and disposes of its own backend with the model', async () => {
+    const backend = createReferenceBackend();
+    const dispose = vi.spyOn(backend, 'dispose');
+    cpuBackend = async () => backend;
+    const phases: LoadProgress['phase'][] = [];
+    const model = await loadModel(tinyLlama, { contextLength: 64, onProgress: ({ phase }) => phases.push(phase) });
+    expect(model.info.contextLength).toBe(64);
+    expect(new Set(phases)).toEqual(new Set(['header', 'tokenizer', 'weights']));
+    await model.dispose();
+    expect(dispose).toHaveBeenCalledOnce();
+  });
+
+  it('leaves a backend of the caller alone', async () => {
+    const backend = createReferenceBackend();
+    const dispose = vi.spyOn(backend, 'dispose');
+    await (await loadModel(tinyLlama, { backend })).dispose();
+    expect(dispose).not.toHaveBeenCalled();
+    await backend.dispose();
+  });
+
+  it('disposes of its own backend when loading fails', async () => {
+    const backend = createReferenceBackend();
+    const dispose = vi.spyOn(backend, 'dispose');
+    cpuBackend = async () => backend;
+    await expect(loadModel(tinyLlama, { contextLength: -1 })).rejects.toMatchObject({ code: 'invalid_argument' });
+    expect(dispose).toHaveBeenCalledOnce();
+  });
+
+  it('says that there is no such model', async () => {
+    await expect(loadModel('./no/such/model.gguf')).rejects.toThrow(/no\/such\/model/);
+  });
+});
