@@ -20,10 +20,7 @@ export function describeReport(report: ReplayReport): string[] {
   }
   for (const { name, mode, expected, got, numEqual, firstDifference } of greedy) {
     if (mode === 'forced') {
-      const share = expected.length === 0 ? 100 : (100 * numEqual) / expected.length;
-      lines.push(
-        `      greedy ${name}: ${numEqual} of ${expected.length} tokens agree with float32 (${share.toFixed(1)}%)`,
-      );
+      lines.push(`      greedy ${name}: ${agreement(numEqual, expected.length)}`);
     } else if (firstDifference === null) {
       lines.push(`ok    greedy ${name}: ${expected.length} tokens`);
     } else {
@@ -32,7 +29,18 @@ export function describeReport(report: ReplayReport): string[] {
       );
     }
   }
+  const forced = greedy.filter(({ mode }) => mode === 'forced');
+  if (forced.length > 1) {
+    const numEqual = forced.reduce((sum, one) => sum + one.numEqual, 0);
+    const total = forced.reduce((sum, one) => sum + one.expected.length, 0);
+    lines.push(`      greedy in all: ${agreement(numEqual, total)}`);
+  }
   return lines;
+}
+
+function agreement(numEqual: number, total: number): string {
+  const share = total === 0 ? 100 : (100 * numEqual) / total;
+  return `${numEqual} of ${total} tokens agree with float32 (${share.toFixed(1)}%)`;
 }
 
 function describeComparison({ key, worst, tolerance }: Comparison): string {
