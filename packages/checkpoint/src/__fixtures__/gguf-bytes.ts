@@ -3,7 +3,21 @@
  * write such files, and a reader tested only against it could share its mistakes.
  */
 
-const valueTypes = { u8: 0, i8: 1, u16: 2, i16: 3, u32: 4, i32: 5, f32: 6, bool: 7, string: 8, array: 9, u64: 10, i64: 11, f64: 12 };
+const valueTypes = {
+  u8: 0,
+  i8: 1,
+  u16: 2,
+  i16: 3,
+  u32: 4,
+  i32: 5,
+  f32: 6,
+  bool: 7,
+  string: 8,
+  array: 9,
+  u64: 10,
+  i64: 11,
+  f64: 12,
+};
 export type ValueTypeName = keyof typeof valueTypes;
 
 export function concat(...parts: readonly Uint8Array[]): Uint8Array {
@@ -30,7 +44,8 @@ function filled(length: number, fill: (view: DataView) => void): Uint8Array {
 export const u8 = (value: number) => Uint8Array.of(value & 255);
 export const u16 = (value: number) => filled(2, (view) => view.setUint16(0, value, true));
 export const u32 = (value: number) => filled(4, (view) => view.setUint32(0, value, true));
-export const u64 = (value: number | bigint) => filled(8, (view) => view.setBigUint64(0, BigInt.asUintN(64, BigInt(value)), true));
+export const u64 = (value: number | bigint) =>
+  filled(8, (view) => view.setBigUint64(0, BigInt.asUintN(64, BigInt(value)), true));
 export const f32 = (value: number) => filled(4, (view) => view.setFloat32(0, value, true));
 export const f64 = (value: number) => filled(8, (view) => view.setFloat64(0, value, true));
 
@@ -46,7 +61,11 @@ export function entry(key: string | Uint8Array, type: ValueTypeName | number, va
 }
 
 /** The bytes of an array: element type, count (which may lie), elements. */
-export function array(elementType: ValueTypeName, elements: readonly Uint8Array[], declaredLength?: number | bigint): Uint8Array {
+export function array(
+  elementType: ValueTypeName,
+  elements: readonly Uint8Array[],
+  declaredLength?: number | bigint,
+): Uint8Array {
   return concat(u32(valueTypes[elementType]), u64(declaredLength ?? elements.length), ...elements);
 }
 
@@ -123,7 +142,13 @@ const llamaKeys: Readonly<Record<string, readonly [ValueTypeName, Uint8Array]>> 
   'llama.rope.freq_base': ['f32', f32(10000)],
   'llama.vocab_size': ['u32', u32(16)],
   'tokenizer.ggml.model': ['string', text('gpt2')],
-  'tokenizer.ggml.tokens': ['array', array('string', Array.from({ length: 16 }, (_, i) => text(`t${i}`)))],
+  'tokenizer.ggml.tokens': [
+    'array',
+    array(
+      'string',
+      Array.from({ length: 16 }, (_, i) => text(`t${i}`)),
+    ),
+  ],
   'tokenizer.ggml.bos_token_id': ['u32', u32(1)],
   'tokenizer.ggml.eos_token_id': ['u32', u32(2)],
 };

@@ -41,7 +41,22 @@ export function llamaMetadata(config: Readonly<Record<string, unknown>>): LlamaM
   put('llama.attention.sliding_window', 'u32', optionalNumber(config, 'sliding_window'));
   put('llama.rope.dimension_count', 'u32', headDim);
   put('llama.rope.freq_base', 'f32', ropeTheta);
+  putTokenIds(metadata, config);
   return { metadata, extraTensors: putRopeScaling(metadata, rope, ropeTheta, headDim) };
+}
+
+/** The ids that end a completion are end of text, of turn and of message, in this order, as `llamaConfig` reads them. */
+function putTokenIds(metadata: LlamaMetadata['metadata'], config: Readonly<Record<string, unknown>>): void {
+  const ends = Array.isArray(config.eos_token_id) ? config.eos_token_id : [config.eos_token_id];
+  if (ends.length > 3) {
+    throw new UnsupportedError(`eos_token_id of the config lists ${ends.length} ids; a GGUF file has room for three.`);
+  }
+  const [eos, eot, eom] = ends;
+  const ids = { bos: config.bos_token_id, eos, eot, eom, padding: config.pad_token_id };
+  for (const [name, id] of Object.entries(ids)) {
+    const value = optionalNumber({ [`${name} token id`]: id }, `${name} token id`);
+    if (value !== undefined) metadata.set(`tokenizer.ggml.${name}_token_id`, { type: 'u32', value });
+  }
 }
 
 /** `rope_parameters` of newer configs holds what `rope_scaling` and `rope_theta` hold in older ones. */

@@ -8,8 +8,9 @@ import {
   writeTensorData,
 } from '../tensor/tensor-to-write.ts';
 import { findArchitecture, type GgufArchitecture, toGgufName } from './architectures.ts';
+import type { GgufValue } from './gguf.ts';
 import { llamaMetadata } from './llama-metadata.ts';
-import { type GgufMetadataToWrite, HeaderEncoder } from './metadata-encoder.ts';
+import { type GgufMetadataToWrite, type GgufTypedValue, HeaderEncoder } from './metadata-encoder.ts';
 import { ropeRowOrder } from './rope-rows.ts';
 import { ggufTensorTypeIds, ggufTensorTypes } from './tensor-types.ts';
 
@@ -100,7 +101,7 @@ export async function writeGguf(path: string, model: GgufModel, options: WriteGg
     ...(model.name === undefined ? [] : ([['general.name', model.name]] as const)),
     ...(model.metadata ?? []),
   ]);
-  const architectureName = metadata.get('general.architecture');
+  const architectureName = plainValue(metadata.get('general.architecture'));
   if (typeof architectureName !== 'string') {
     throw new InvalidArgumentError('A GGUF file needs a config, or metadata with "general.architecture" as a string.');
   }
@@ -151,11 +152,16 @@ function requireHeadCount(
   field: 'num_attention_heads' | 'num_key_value_heads',
 ): number {
   const heads = `${architecture.name}.attention.head_count`;
-  const value = (field === 'num_key_value_heads' ? metadata.get(`${heads}_kv`) : undefined) ?? metadata.get(heads);
-  if (typeof value === 'object' && typeof value.value === 'number') return value.value;
+  const keyValueHeads = field === 'num_key_value_heads' ? metadata.get(`${heads}_kv`) : undefined;
+  const value = plainValue(keyValueHeads ?? metadata.get(heads));
+  if (typeof value === 'number') return value;
   throw new InvalidArgumentError(
     `Metadata key "${heads}" must be a number: the order of query and key rows depends on it.`,
   );
+}
+
+function plainValue(value: GgufTypedValue | string | boolean | undefined): GgufValue | undefined {
+  return typeof value === 'object' ? value.value : value;
 }
 
 function requireTypeId({ name, dtype }: TensorToWrite): number {

@@ -25,9 +25,10 @@ export async function readSmallFile(path: string, maxBytes: number): Promise<Uin
       details: { path, size: stats.size, maxBytes },
     });
   }
-  return readFile(path).catch((error: Error) => {
+  const buffer = await readFile(path).catch((error: Error) => {
     throw unreadable(path, error);
   });
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
 
 /** A JSON object from a small file; undefined when there is no such file. A byte order mark is skipped. */

@@ -29,6 +29,8 @@ export function encodeElements(dtype: WeightDtype, values: Float32Array): Uint8A
   const bytes = new Uint8Array(weightByteLength(dtype, values.length));
   const view = new DataView(bytes.buffer);
   if (isQuantizedDtype(dtype)) {
+    const bad = values.findIndex((value) => !Number.isFinite(value));
+    if (bad >= 0) throw new InvalidArgumentError(`The value ${values[bad]} at ${bad} cannot be quantized to ${dtype}.`);
     const { blockBytes } = weightDtypes[dtype];
     for (let block = 0; block * blockElements < values.length; block++) {
       const inBlock = values.subarray(block * blockElements, (block + 1) * blockElements);
@@ -63,7 +65,7 @@ const encodeBlock: Readonly<Record<QuantizedDtype, EncodeBlock>> = {
 
   q4_0(values, view, at) {
     let extreme = 0;
-    for (const value of values) if (!(Math.abs(value) <= Math.abs(extreme))) extreme = value;
+    for (const value of values) if (Math.abs(value) > Math.abs(extreme)) extreme = value;
     const scale = writeHalf(view, at, extreme / -8);
     writeNibbles(view, at + 2, (i) => nearestCode(values[i]! / scale + 8, 0, 15, 8));
   },
@@ -86,7 +88,7 @@ function writeHalf(view: DataView, at: number, value: number): number {
   const bits = f32ToF16(value);
   if ((bits & 0x7c00) === 0x7c00) {
     throw new InvalidArgumentError(
-      `A block has the scale or minimum ${value}, which f16 cannot hold: its weights are not finite or far too large.`,
+      `A block has the scale or minimum ${value}, which f16 cannot hold: its weights are far too large.`,
     );
   }
   view.setUint16(at, bits, true);

@@ -1,0 +1,89 @@
+import { AbortError, MemoryFile, UnsupportedError } from '@hearth/core';
+import { describe, expect, it } from 'vitest';
+import { counting } from '../__fixtures__/gguf-bytes.ts';
+import type { CheckpointTensor } from '../checkpoint.ts';
+import { encodeElements } from './encode.ts';
+import { readTensor, readTensorChunks, weightSource } from './read-tensor.ts';
+
+/** Records how much is read at a time. */
+class WatchedFile extends MemoryFile {
+  readonly reads: number[] = [];
+
+  override async read(offset: number, length: number): Promise<Uint8Array> {
+    this.reads.push(length);
+    return super.read(offset, length);
+  }
+}
+
+function tensorOf(bytes: Uint8Array, fields: Partial<CheckpointTensor>): CheckpointTensor & { file: WatchedFile } {
+  const file = new WatchedFile(bytes, 'weights.bin');
+  return { name: 'w', storedName: 'w', dtype: 'f32', shape: [], offset: 0, byteLength: bytes.length, ...fields, file };
+}
+
+describe('readTensor', () => {
+  it('reads a tensor of many pieces, from the middle of a file', async () => {
+    const rows = 300;
+    const values = Float32Array.from({ length: rows * 256 }, (_, i) => (i % 509) - 254);
+    const stored = encodeElements('f16', values);
+    const bytes = new Uint8Array(stored.length + 24);
+    bytes.set(stored, 16);
+    const tensor = tensorOf(bytes, { dtype: 'f16', shape: [rows, 256], offset: 16, byteLength: stored.length });
+    const read = await readTensor(tensor);
+    expect(read.length).toBe(values.length);
+    expect(read.every((value, i) => value === values[i])).toBe(true);
+    expect(tensor.file.reads.length).toBeGreaterThan(1);
+    expect(Math.max(...tensor.file.reads)).toBeLessThanOrEqual(2 ** 16);
+  });
+
+  it('cuts quantized tensors between blocks', async () => {
+    const values = Float32Array.from({ length: 32 * 5000 }, (_, i) => (i % 32) - 16);
+    const tensor = tensorOf(encodeElements('q4_1', values), { dtype: 'q4_1', shape: [5000, 32] });
+    let count = 0;
+    for await (const chunk of readTensorChunks(tensor)) {
+      expect(chunk.length % 32).toBe(0);
+      count += chunk.length;
+    }
+    expect(count).toBe(values.length);
+    expect(tensor.file.reads.every((length) => length % 20 === 0)).toBe(true);
+  });
+
+  it('puts rows in order, also when they take several pieces', async () => {
+    const [rows, columns] = [64, 512];
+    const rowOrder = Uint32Array.from({ length: rows }, (_, i) => (i * 37) % rows);
+    const tensor = tensorOf(counting(rows * columns), { shape: [rows, columns], rowOrder });
+    const values = await readTensor(tensor);
+    for (let row = 0; row < rows; row++) {
+      expect(values[row * columns]).toBe(rowOrder[row]! * columns);
+      expect(values[row * columns + columns - 1]).toBe(rowOrder[row]! * columns + columns - 1);
+    }
+  });
+
+  it('stops when its signal fires', async () => {
+    const tensor = tensorOf(counting(8), { shape: [8] });
+    await expect(readTensor(tensor, { signal: AbortSignal.abort() })).rejects.toThrow(AbortError);
+  });
+
+  it('refuses types by name, whatever the name is', async () => {
+    for (const dtype of ['q6_k', 'i32', 'toString', '__proto__']) {
+      const tensor = tensorOf(new Uint8Array(4), { dtype, shape: [1] });
+      await expect(readTensor(tensor)).rejects.toThrow(UnsupportedError);
+      expect(() => weightSource(tensor)).toThrow(`weights.bin: tensor "w" has the type ${dtype}`);
+    }
+  });
+
+  it('refuses more elements than one array holds, before it allocates', async () => {
+    const tensor = tensorOf(new Uint8Array(4), { shape: [2 ** 20, 2 ** 20] });
+    await expect(readTensor(tensor)).rejects.toThrow(/has 1099511627776 elements/);
+    expect(tensor.file.reads).toEqual([]);
+  });
+});
+
+describe('weightSource', () => {
+  it('hands on where the bytes are', () => {
+    const tensor = tensorOf(counting(8), { shape: [4, 2], rowOrder: Uint32Array.of(0, 2, 1, 3) });
+    const { name, dtype, shape, file, offset, byteLength, rowOrder } = tensor;
+    expect(weightSource(tensor)).toEqual({ name, dtype, shape, file, offset, byteLength, rowOrder });
+    const { rowOrder: _, ...plain } = tensor;
+    expect(weightSource(plain)).not.toHaveProperty('rowOrder');
+  });
+});
