@@ -147,10 +147,10 @@ describe('damaged files', () => {
           const bytes = mutate(original, change, dataOffset);
           outcomes[await outcome(() => openAndReadAll(folder, bytes))]++;
         }),
-        { seed: 12, numRuns: 1000 },
+        { seed: 12, numRuns: 500 },
       );
-      expect(outcomes.done).toBeGreaterThan(10);
-      expect(outcomes.refused).toBeGreaterThan(400);
+      expect(outcomes.done).toBeGreaterThan(5);
+      expect(outcomes.refused).toBeGreaterThan(200);
     },
     watchdog,
   );
