@@ -22,7 +22,7 @@ export function resolveCaptures(graph: Graph, captures: readonly string[] | 'all
 }
 
 /** The `count` names at the smallest edit distance, nearest first. */
-export function nearestNames(name: string, names: readonly string[], count: number): string[] {
+function nearestNames(name: string, names: readonly string[], count: number): string[] {
   return names
     .map((other) => ({ other, distance: editDistance(name, other) }))
     .sort((a, b) => a.distance - b.distance)

@@ -1,4 +1,3 @@
-export { nearestNames, resolveCaptures } from './captures.ts';
 export type {
   AddNode,
   AddRmsNormNode,
