@@ -150,6 +150,16 @@ describe('a GGUF file of a Llama', () => {
     await disagreeing.close();
   });
 
+  it('warns of keys that it does not know, and only of those', async () => {
+    const checkpoint = await openWith({
+      'llama.attention.new_idea': ['u32', u32(1)],
+      'llama.rope.scaling.finetuned': ['bool', u8(1)],
+      'general.anything': ['u32', u32(1)],
+    });
+    expect(checkpoint.warnings).toEqual(['Metadata keys that are not known were not used: llama.attention.new_idea.']);
+    await checkpoint.close();
+  });
+
   it('keeps token ids, also when several end a completion', async () => {
     expect(await configWith({ 'tokenizer.ggml.eos_token_id': ['u32', u32(9)] })).toMatchObject({ eos_token_id: 9 });
     const config = await configWith({

@@ -18,7 +18,7 @@ export async function openGgufCheckpoint(
     const header = await readGguf(file, signal ? { signal } : {});
     refuseSplitFile(header, path);
     const architecture = readArchitecture(header, path);
-    const config = await llamaConfig(header, file);
+    const { config, warnings } = await llamaConfig(header, file);
     const generalName = header.metadata.get('general.name');
     return {
       format: 'gguf',
@@ -28,7 +28,7 @@ export async function openGgufCheckpoint(
       tensors: mapTensors(header, file, architecture, config),
       tokenizer: { kind: 'gguf', metadata: header.metadata },
       chatTemplate: readChatTemplates(header),
-      warnings: [...header.warnings, ...vocabularyWarnings(header, config)],
+      warnings: [...header.warnings, ...warnings],
       sizeBytes: file.size,
       headerHash: header.headerHash,
       close: () => file.close(),
@@ -127,12 +127,4 @@ function readChatTemplates(header: GgufHeader): ChatTemplateSources {
     ...(typeof template === 'string' && { ggufTemplate: template }),
     ...(named.length > 0 && { ggufNamedTemplates: Object.fromEntries(named) }),
   };
-}
-
-function vocabularyWarnings(header: GgufHeader, config: Record<string, unknown>): string[] {
-  const declared = header.metadata.get('llama.vocab_size');
-  if (declared === undefined || declared === config.vocab_size) return [];
-  return [
-    `Metadata key "llama.vocab_size" says ${String(declared).slice(0, 30)}, but the embedding table has ${config.vocab_size} rows; the rows count.`,
-  ];
 }

@@ -25,16 +25,22 @@ const neutralValues: readonly (readonly [string, unknown])[] = [
   ['llama.rope.scaling.yarn_log_multiplier', 0],
 ];
 
+/** Keys that say how the file came about, not what it computes. */
+const descriptiveKeys = ['llama.rope.scaling.finetuned', 'llama.tensor_data_layout'];
+
 /**
  * config.json of a Llama, from the metadata and tensors of its GGUF file. Key names and meanings are those of Transformers'
  * LlamaConfig; decimals are the shortest that name the stored f32.
  *
  * @throws InvalidModelError for missing or senseless values, UnsupportedError for what config.json cannot say; both name the key
  */
-export async function llamaConfig(header: GgufHeader, file: MappedFile): Promise<Record<string, unknown>> {
+export async function llamaConfig(
+  header: GgufHeader,
+  file: MappedFile,
+): Promise<{ config: Record<string, unknown>; warnings: string[] }> {
   const fields = new MetadataFields(file.path, header);
   const tensors = new Map(header.tensors.map((tensor) => [tensor.name, tensor]));
-  refuseUnsupported(fields, header);
+  refuseUnsupported(fields);
 
   const hiddenSize = fields.requiredInteger('llama.embedding_length', 1, maxDimension);
   const numHeads = fields.requiredInteger('llama.attention.head_count', 1, maxHeads);
@@ -70,12 +76,29 @@ export async function llamaConfig(header: GgufHeader, file: MappedFile): Promise
   };
   const window = fields.integer('llama.attention.sliding_window', 0, maxDimension);
   if (window) config.sliding_window = window;
-  return { ...config, ...readTokenIds(fields) };
+  Object.assign(config, readTokenIds(fields));
+  return { config, warnings: readWarnings(fields, embedding.shape[0]!) };
 }
 
-function refuseUnsupported(fields: MetadataFields, header: GgufHeader): void {
+function readWarnings(fields: MetadataFields, embeddingRows: number): string[] {
+  const warnings: string[] = [];
+  const declared = fields.raw('llama.vocab_size');
+  if (declared !== undefined && declared !== embeddingRows) {
+    warnings.push(
+      `Metadata key "llama.vocab_size" says ${String(declared).slice(0, 30)}, but the embedding table has ${embeddingRows} rows; the rows count.`,
+    );
+  }
+  for (const key of descriptiveKeys) fields.raw(key);
+  const unused = fields.unusedKeys('llama.');
+  if (unused.length > 0) {
+    warnings.push(`Metadata keys that are not known were not used: ${unused.slice(0, 10).join(', ').slice(0, 500)}.`);
+  }
+  return warnings;
+}
+
+function refuseUnsupported(fields: MetadataFields): void {
   for (const [key, neutral] of neutralValues) {
-    const value = header.metadata.get(key);
+    const value = fields.raw(key);
     if (value !== undefined && value !== neutral) {
       fields.unsupported(key, `is ${String(value).slice(0, 60)}; a llama model with it is not supported`);
     }

@@ -5,26 +5,28 @@ import type { GgufHeader, GgufValue } from './gguf.ts';
 export class MetadataFields {
   readonly #path: string;
   readonly #header: GgufHeader;
+  readonly #asked = new Set<string>();
 
   constructor(path: string, header: GgufHeader) {
     this.#path = path;
     this.#header = header;
   }
 
-  has(key: string): boolean {
-    return this.#header.metadata.has(key);
+  /** Any value, as it is. */
+  raw(key: string): GgufValue | undefined {
+    this.#asked.add(key);
+    return this.#header.metadata.get(key);
+  }
+
+  /** Keys of the file with this prefix that nobody asked for. */
+  unusedKeys(prefix: string): string[] {
+    return [...this.#header.metadata.keys()].filter((key) => key.startsWith(prefix) && !this.#asked.has(key));
   }
 
   text(key: string): string | undefined {
-    const value = this.#header.metadata.get(key);
+    const value = this.raw(key);
     if (value === undefined || typeof value === 'string') return value;
     return this.invalid(key, `must be a string, got ${this.#describe(key)}`);
-  }
-
-  flag(key: string): boolean | undefined {
-    const value = this.#header.metadata.get(key);
-    if (value === undefined || typeof value === 'boolean') return value;
-    return this.invalid(key, `must be a boolean, got ${this.#describe(key)}`);
   }
 
   /** A whole number within [minimum, maximum]. */
@@ -65,7 +67,7 @@ export class MetadataFields {
 
   /** A scalar, or an array with one value for all layers. Different values in one model are refused. */
   #singleValue(key: string): GgufValue | undefined {
-    const value = this.#header.metadata.get(key);
+    const value = this.raw(key);
     if (value === undefined || typeof value !== 'object') return value;
     const first = value[0] as GgufValue | undefined;
     if (first === undefined) return this.invalid(key, 'is an empty array');
