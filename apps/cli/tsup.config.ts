@@ -1,3 +1,3 @@
 import { hearthPackage } from '../../tsup.base.ts';
 
-export default hearthPackage(['src/main.ts'], { dts: false });
+export default hearthPackage(['src/main.ts'], []);

@@ -1,5 +1,5 @@
 import { hearthPackage } from '../../tsup.base.ts';
 
-export default hearthPackage(['src/index.ts', 'src/test/index.ts'], {
-  dts: { entry: ['src/index.ts', 'src/test/index.ts'] },
-});
+const entry = ['src/index.ts', 'src/test/index.ts'];
+
+export default hearthPackage(entry, entry);

@@ -5,10 +5,10 @@ import { type SamplingFlags, samplingParams } from './sampling-options.ts';
 import { printable } from './terminal/format.ts';
 import { stylesFor } from './terminal/styles.ts';
 
-interface Message {
+type Message = {
   readonly role: 'system' | 'user' | 'assistant';
   readonly content: string;
-}
+};
 
 export interface ConversationOptions extends SamplingFlags {
   readonly system?: string;

@@ -6,7 +6,9 @@ const require = createRequire(import.meta.url);
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 
 /** The random two-layer Llama whose goldens are in the repository. */
-export const tinyLlama = fileURLToPath(new URL('../../../../packages/golden/fixtures/tiny-llama/model', import.meta.url));
+export const tinyLlama = fileURLToPath(
+  new URL('../../../../packages/golden/fixtures/tiny-llama/model', import.meta.url),
+);
 
 /** Arguments of `node` that run the CLI from its sources. */
 export const cliArguments = [
@@ -25,7 +27,10 @@ export interface CliResult {
 }
 
 /** Runs `hearth` in a process of its own and waits for its end. `input` is piped in; without it standard input is empty. */
-export function runCli(args: readonly string[], options: { input?: string; env?: NodeJS.ProcessEnv } = {}): Promise<CliResult> {
+export function runCli(
+  args: readonly string[],
+  options: { input?: string; env?: NodeJS.ProcessEnv } = {},
+): Promise<CliResult> {
   const child = spawnCli(args, { env: options.env });
   child.stdin!.end(options.input ?? '');
   return outcome(child);

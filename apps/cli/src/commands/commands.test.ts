@@ -11,11 +11,14 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true }));
 
 describe('hearth', () => {
-  it.each([[['--help']], [['generate', '--help']], [['--version']]])('%j prints to standard output and exits 0', async (args) => {
-    const { code, stdout, stderr } = await runCli(args);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout.length).toBeGreaterThan(4);
-  });
+  it.each([[['--help']], [['generate', '--help']], [['--version']]])(
+    '%j prints to standard output and exits 0',
+    async (args) => {
+      const { code, stdout, stderr } = await runCli(args);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout.length).toBeGreaterThan(4);
+    },
+  );
 
   it('refuses an unknown command', async () => {
     const { code, stderr } = await runCli(['dance']);
@@ -64,7 +67,9 @@ describe('hearth verify', () => {
     const { code, stdout } = await runCli(['verify', broken, '--backend', 'reference', '--max-tokens', '1']);
     expect(code).toBe(1);
     expect(stdout).toMatch(/WRONG first at prefill\/model\.layers\.0\.mlp\.down_proj \[\d+,\d+\]: expected/);
-    expect(stdout).toMatch(/WRONG 1 weights are not those of the goldens, the first is model\.layers\.0\.mlp\.down_proj\.weight/);
+    expect(stdout).toMatch(
+      /WRONG 1 weights are not those of the goldens, the first is model\.layers\.0\.mlp\.down_proj\.weight/,
+    );
   });
 });
 

@@ -27,7 +27,15 @@ describe('hearth generate', () => {
   });
 
   it('refuses a prompt that does not fit before it loads weights, with both numbers', async () => {
-    const { code, stderr } = await runCli(['generate', ...tiny, '--raw', '--context', '16', '--prompt', 'x y '.repeat(10)]);
+    const { code, stderr } = await runCli([
+      'generate',
+      ...tiny,
+      '--raw',
+      '--context',
+      '16',
+      '--prompt',
+      'x y '.repeat(10),
+    ]);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^error: The context holds 16 tokens, but \d\d are needed\./);
   });
@@ -50,8 +58,13 @@ describe('hearth generate', () => {
 
   it('gives the same text for the same seed, and another for another', async () => {
     const sample = async (seed: string) =>
-      (await runCli(['generate', ...tiny, '--raw', '-p', 'abc', '-n', '24', '--temperature', '1.5', '--seed', seed])).stdout;
-    const [a, b, c] = [await sample('9007199254740993'), await sample('9007199254740993'), await sample('9007199254740992')];
+      (await runCli(['generate', ...tiny, '--raw', '-p', 'abc', '-n', '24', '--temperature', '1.5', '--seed', seed]))
+        .stdout;
+    const [a, b, c] = [
+      await sample('9007199254740993'),
+      await sample('9007199254740993'),
+      await sample('9007199254740992'),
+    ];
     expect(a).toBe(b);
     expect(a).not.toBe(c);
   });
@@ -80,7 +93,19 @@ describe('hearth generate', () => {
   });
 
   it('ends quietly when the reader of its output goes away', async () => {
-    const child = spawnCli(['generate', ...tiny, '--raw', '-p', 'abc', '-n', '500', '--temperature', '1', '--seed', '1']);
+    const child = spawnCli([
+      'generate',
+      ...tiny,
+      '--raw',
+      '-p',
+      'abc',
+      '-n',
+      '500',
+      '--temperature',
+      '1',
+      '--seed',
+      '1',
+    ]);
     child.stdin!.end();
     const ended = outcome(child);
     await once(child.stdout!, 'data');
@@ -90,7 +115,19 @@ describe('hearth generate', () => {
   });
 
   it('ends quietly on Ctrl-C and stops the work', async () => {
-    const child = spawnCli(['generate', ...tiny, '--raw', '-p', 'abc', '-n', '500', '--temperature', '1', '--seed', '1']);
+    const child = spawnCli([
+      'generate',
+      ...tiny,
+      '--raw',
+      '-p',
+      'abc',
+      '-n',
+      '500',
+      '--temperature',
+      '1',
+      '--seed',
+      '1',
+    ]);
     child.stdin!.end();
     const ended = outcome(child);
     await once(child.stdout!, 'data');
