@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => model.dispose());
 
 describe('renderChat', () => {
-  it('has one start token and the beginning of the answer', async () => {
+  it('has one start token and the beginning of the answer (B21)', async () => {
     expect([...(await model.renderChat([{ role: 'user', content: 'hi' }]))]).toEqual([
       bos,
       imStart,

@@ -14,7 +14,10 @@ export interface GenerateOptions extends SamplingParams {
   readonly stopTokenIds?: readonly number[] | undefined;
   /** Go on past the model's own end of text tokens. For measurements. */
   readonly ignoreEos?: boolean | undefined;
-  /** Which tokens may come next, asked before each one with the tokens of the completion so far. For grammars. */
+  /**
+   * Which tokens may come next, asked before each one with the tokens of the completion so far (the array itself, which
+   * grows). Undefined allows all. For grammars.
+   */
   readonly mask?: ((completionTokenIds: readonly number[]) => TokenMask | undefined) | undefined;
   /** Measure the time of every op; the result then has a `profile`. */
   readonly profile?: boolean | undefined;

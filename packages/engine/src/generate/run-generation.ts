@@ -98,7 +98,7 @@ export class GenerationRun {
     return this.#sampler.sample(
       logits,
       { promptTokenIds: this.#promptTokenIds, completionTokenIds },
-      { mask: mask?.(completionTokenIds.slice()) },
+      { mask: mask?.(completionTokenIds) },
     );
   }
 

@@ -69,7 +69,7 @@ describe('generate', () => {
     expect(result.stopSequence).toBe(stopSequence);
   });
 
-  it('stops at the end token, which counts and has no text', async () => {
+  it('stops at the end token, which counts and has no text (B58)', async () => {
     const { newSession } = await setUp({ next: replyScript(2, 'ok', fakeTokens.eos) });
     const session = newSession([1, 2]);
     const result = await session.generate({ ...greedy, logprobs: 1 }).result;
