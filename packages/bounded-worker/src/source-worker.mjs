@@ -11,7 +11,6 @@ const { outputFiles } = await build({
   conditions: ['@hearth/source'],
   format: 'esm',
   platform: 'node',
-  sourcemap: 'inline',
   target: 'node20',
   write: false,
 });

@@ -63,10 +63,7 @@ function workerArguments(url: URL, name: string, heapLimitMiB: number | undefine
   const options: WorkerOptions = { name, execArgv: [] };
   if (heapLimitMiB !== undefined) options.resourceLimits = { maxOldGenerationSizeMb: heapLimitMiB };
   if (!isTypeScript(url.href)) return [url, options];
-  return [
-    new URL('./source-worker.mjs', import.meta.url),
-    { ...options, execArgv: ['--enable-source-maps'], workerData: { hearthWorkerUrl: url.href } },
-  ];
+  return [new URL('./source-worker.mjs', import.meta.url), { ...options, workerData: { hearthWorkerUrl: url.href } }];
 }
 
 function heapExceeded(name: string, heapLimitMiB: number | undefined): LimitExceededError {

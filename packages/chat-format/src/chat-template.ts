@@ -2,7 +2,7 @@ import { BoundedWorker, workerUrl } from '@hearth/bounded-worker';
 import { InvalidArgumentError, LimitExceededError } from '@hearth/core';
 import { NoChatTemplateError, TemplateError } from './chat-format-errors.ts';
 import type { ChatTemplateSource } from './choose-chat-template.ts';
-import type { JsonText } from './json/json-text.ts';
+import { JsonText } from './json/json-text.ts';
 import { writeJson } from './json/write-json.ts';
 import { type ChatMessage, normalizeMessages } from './messages.ts';
 import type { RenderMethods } from './render-worker.ts';
@@ -124,7 +124,7 @@ export class ChatTemplate {
 
   /** Starts the worker and parses the template. */
   async warmUp(signal?: AbortSignal): Promise<void> {
-    await this.#worker.call('ready', undefined, { signal });
+    await this.#worker.call('parse', undefined, { signal });
   }
 
   /**
@@ -173,9 +173,13 @@ export class ChatTemplate {
 
 function readTools(tools: RenderRequest['tools']): readonly unknown[] | JsonText | null {
   if (tools === undefined || tools === null) return null;
-  if (Array.isArray(tools)) return tools.length === 0 ? null : tools;
-  if (typeof tools === 'object' && 'text' in tools) return tools;
-  throw new InvalidArgumentError(`tools must be a list, but it is ${typeof tools}.`, { details: { place: 'tools' } });
+  const list = tools instanceof JsonText ? tools.parse() : tools;
+  if (!Array.isArray(list)) {
+    throw new InvalidArgumentError(`tools must be a list, but it is ${list === null ? 'null' : typeof list}.`, {
+      details: { place: 'tools' },
+    });
+  }
+  return list.length === 0 ? null : tools;
 }
 
 function writeVariables(request: RenderRequest, tools: readonly unknown[] | JsonText | null): string {

@@ -7,18 +7,22 @@ import { type RenderInput, render } from './template/render.ts';
 /** Which of the two templates of a model to render. */
 export type TemplateChoice = 'template' | 'toolTemplate';
 
-/** Methods of the thread that renders; its init value is the source. A syntax error ends the start. */
+/** Methods of the thread that renders; its init value is the source. */
 function createMethods(source: ChatTemplateSource) {
   const parsed: Partial<Record<TemplateChoice, Statement>> = {};
-  for (const choice of ['template', 'toolTemplate'] as const) {
-    const text = source[choice];
-    if (text !== undefined) parsed[choice] = parseTemplate(text, source.origin);
-  }
+  // Parsed within a call and not at the start, so that the time limit of calls holds for parsing too.
+  const get = (choice: TemplateChoice): Statement => {
+    parsed[choice] ??= parseTemplate(source[choice] ?? '', source.origin);
+    return parsed[choice];
+  };
   return {
-    render: ({ choice, input }: { choice: TemplateChoice; input: RenderInput }) =>
-      render(parsed[choice] as Statement, input),
-    /** Answers when the templates are parsed. */
-    ready: () => true,
+    render: ({ choice, input }: { choice: TemplateChoice; input: RenderInput }) => render(get(choice), input),
+    /** Parses the templates; a syntax error is thrown here, once. */
+    parse: () => {
+      get('template');
+      get('toolTemplate');
+      return true;
+    },
   };
 }
 

@@ -1,5 +1,5 @@
-import { InvalidModelError } from '@hearth/core';
 import { threadId } from 'node:worker_threads';
+import { InvalidModelError } from '@hearth/core';
 import { serve, withTransfer } from '../serve.ts';
 import { OwnError } from './own-error.ts';
 
@@ -9,7 +9,8 @@ export interface TestInit {
 }
 
 function createMethods(init: TestInit) {
-  if (init.failAtStart === 'throw') throw new InvalidModelError('The greeting is damaged.', { details: { key: 'greeting' } });
+  if (init.failAtStart === 'throw')
+    throw new InvalidModelError('The greeting is damaged.', { details: { key: 'greeting' } });
   if (init.failAtStart === 'exit') process.exit(3);
   if (init.failAtStart === 'hang') for (;;);
   const calls: string[] = [];

@@ -2,6 +2,8 @@ import { LimitExceededError } from '@hearth/core';
 
 /** Longest list that a template may make, `range()` among them. */
 const maxItems = 1_000_000;
+/** Deepest nesting of blocks, macros that call themselves among them. Python gives up at a similar depth. */
+const maxDepth = 400;
 
 /**
  * Bounds what a template builds. The heap limit of a worker cannot do this alone: V8 ends the whole process when one
@@ -10,6 +12,7 @@ const maxItems = 1_000_000;
 export class Budget {
   readonly #maxOutput: number;
   readonly #maxString: number;
+  #depth = 0;
 
   /**
    * @param maxOutput longest rendered text, in UTF-16 units
@@ -27,6 +30,15 @@ export class Budget {
   /** To be asked before a string of this length is made. */
   checkString(length: number): void {
     if (length > this.#maxString) throw exceeded('string', 'a string', 'characters', this.#maxString);
+  }
+
+  /** To be called at the start of a block, and `leaveBlock` at its end. */
+  enterBlock(): void {
+    if (++this.#depth > maxDepth) throw exceeded('depth', 'a nesting', 'blocks', maxDepth);
+  }
+
+  leaveBlock(): void {
+    this.#depth--;
   }
 
   /** To be asked before a list of this length is made. */

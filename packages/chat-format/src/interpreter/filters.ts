@@ -18,8 +18,6 @@ import { toJson } from './to-json.ts';
 /** What a filter may use besides its operand. */
 export interface FilterContext {
   budget: Budget;
-  /** See `ToJsonOptions.keep`. */
-  sentinel: string;
   /** Runs another filter by name, for `map`. */
   filter(name: string, operand: Value): Value;
   /** Runs a test by name, for `select` and `reject`. */
@@ -74,7 +72,6 @@ function tojson(
     separators: pair as [string, string] | undefined,
     ensureAscii: argument('ensure_ascii', 0)?.__bool__().value ?? false,
     sortKeys: argument('sort_keys', 3)?.__bool__().value ?? false,
-    keep: context.sentinel,
   };
   return string(toJson(operand, options, context.budget));
 }

@@ -49,13 +49,11 @@ export class PythonInterpreter extends LibraryInterpreter {
   readonly #budget: Budget;
   readonly #context: FilterContext;
 
-  /** @param sentinel see `ToJsonOptions.keep` */
-  constructor(environment: Environment, budget: Budget, sentinel: string) {
+  constructor(environment: Environment, budget: Budget) {
     super(environment);
     this.#budget = budget;
     this.#context = {
       budget,
-      sentinel,
       filter: (name, operand) => this.applyFilter(operand, { type: 'Identifier', value: name }, environment),
       test: (name, operand, argument) => runTest(name, operand, argument),
     };
@@ -70,6 +68,15 @@ export class PythonInterpreter extends LibraryInterpreter {
   }
 
   override evaluateBlock(statements: Statement[], environment: Environment): StringValue {
+    this.#budget.enterBlock();
+    try {
+      return this.#printBlock(statements, environment);
+    } finally {
+      this.#budget.leaveBlock();
+    }
+  }
+
+  #printBlock(statements: Statement[], environment: Environment): StringValue {
     let text = '';
     for (const statement of statements) {
       try {
@@ -115,6 +122,15 @@ export class PythonInterpreter extends LibraryInterpreter {
       bind(node.loopvar, item, scope, this.#budget);
       return this.evaluate(select.test, scope).__bool__().value;
     });
+  }
+
+  /** The library finds out by an exception that a name is undefined, and takes a full stack for one as well. */
+  override evaluateIdentifier(node: Identifier, environment: Environment): Value {
+    for (let scope: Environment | undefined = environment; scope !== undefined; scope = scope.parent) {
+      const value = scope.variables.get(node.value);
+      if (value !== undefined) return value;
+    }
+    return new UndefinedValue();
   }
 
   /** `object.name`: methods of strings and mappings come before keys, as attributes do in Jinja2. */

@@ -87,8 +87,11 @@ function plainDigits(mantissa: string, exponent: number): string {
 }
 
 const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\\': '\\\\' };
-/** Characters that Python's repr does not print as they are. */
-const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|(?! )\p{Zs}|\\/gu;
+/**
+ * Characters that Python's repr does not print as they are. U+FDD0 to U+FDEF are left out, because one of them marks
+ * control words and is taken out again (control-words.ts).
+ */
+const unprintable = /(?![\ufdd0-\ufdef])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|(?! )\p{Zs}|\\/gu;
 
 function quote(text: string): string {
   const mark = text.includes("'") && !text.includes('"') ? '"' : "'";

@@ -91,6 +91,7 @@ export interface LibraryInterpreter {
   evaluate(statement: Statement | undefined, environment: Environment): Value;
   evaluateBlock(statements: Statement[], environment: Environment): StringValue;
   evaluateFor(node: For, environment: Environment): StringValue;
+  evaluateIdentifier(node: Identifier, environment: Environment): Value;
   evaluateMemberExpression(node: MemberExpression, environment: Environment): Value;
   evaluateBinaryExpression(node: BinaryExpression, environment: Environment): Value;
   evaluateTestExpression(node: TestExpression, environment: Environment): BooleanValue;

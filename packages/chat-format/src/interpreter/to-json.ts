@@ -22,8 +22,6 @@ export interface ToJsonOptions {
   separators: readonly [item: string, key: string] | undefined;
   ensureAscii: boolean;
   sortKeys: boolean;
-  /** A character that is never escaped: it marks control words in texts of others and is taken out later. */
-  keep: string;
 }
 
 /**
@@ -102,8 +100,10 @@ class JsonWriter {
   #string(text: string): string {
     const json = JSON.stringify(text).replaceAll('\x7f', this.#options.ensureAscii ? '\\u007f' : '\x7f');
     if (!this.#options.ensureAscii) return json;
-    return json.replace(/[\u0080-\uffff]/g, (unit) =>
-      unit === this.#options.keep ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    // U+FDD0 to U+FDEF stay, because one of them marks control words and is taken out again (control-words.ts).
+    return json.replace(
+      /[\u0080-\ufdcf\ufdf0-\uffff]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
     );
   }
 

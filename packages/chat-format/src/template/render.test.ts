@@ -39,3 +39,49 @@ describe(`chats render as in ${jinja2.reference}`, () => {
     else expect(ours).toThrow(error?.replace(/^\w+: /, ''));
   });
 });
+
+describe('a loop that is left often', () => {
+  it('does not count as deep', () => {
+    const source =
+      '{% for i in range(2000) %}{% if i is odd %}{% continue %}{% endif %}{% if i == 1500 %}{{ i }}{% break %}{% endif %}{% endfor %}';
+    expect(renderText(source, {}).text).toBe('1500');
+  });
+});
+
+describe('a template that grows without bound is stopped by its budget', () => {
+  it.each<[title: string, limit: string, source: string]>([
+    ['a long range', 'items', '{% for i in range(10**9) %}x{% endfor %}'],
+    ['much output', 'string', '{% for i in range(10**5) %}0123456789{% endfor %}'],
+    ['more output than allowed', 'output', "{{ 'x' * 200000 }}"],
+    [
+      'doubling',
+      'string',
+      "{% set ns = namespace(s='x') %}{% for i in range(100) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}{{ ns.s | upper }}",
+    ],
+    ['repetition', 'string', "{{ 'x' * 10**12 }}"],
+    ['replacement', 'string', "{% set a = 'x' * 200000 %}{{ a | replace('', a) }}"],
+    ['joining', 'string', "{% set a = 'x' * 200000 %}{{ [a, a, a, a] | join(a) }}"],
+    ['indenting', 'string', "{{ ('\n' * 1000) | indent(10**9, true, true) }}"],
+    ['wide JSON', 'string', '{{ [1] | tojson(indent=10**9) }}'],
+    [
+      'shared lists',
+      'string',
+      '{% set ns = namespace(a=[1]) %}{% for i in range(60) %}{% set ns.a = [ns.a, ns.a] %}{% endfor %}{{ ns.a | tojson }}',
+    ],
+    [
+      'printed shared lists',
+      'string',
+      '{% set ns = namespace(a=[1]) %}{% for i in range(60) %}{% set ns.a = [ns.a, ns.a] %}{% endfor %}{{ ns.a }}',
+    ],
+    [
+      'growing lists',
+      'items',
+      '{% set ns = namespace(a=[1]) %}{% for i in range(60) %}{% set ns.a = ns.a + ns.a %}{% endfor %}{{ ns.a | length }}',
+    ],
+    ['endless recursion', 'depth', '{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}'],
+  ])('%s', (_title, limit, source) => {
+    expect(() => renderText(source, {})).toThrow(
+      expect.objectContaining({ code: 'limit_exceeded', details: expect.objectContaining({ limit }) }),
+    );
+  });
+});

@@ -92,7 +92,7 @@ function readToolArguments(message: Value, onString: (text: string) => string): 
 function run(template: Statement, variables: Map<string, Value>, now: Date, budget: Budget, sentinel: string): string {
   try {
     const environment = createEnvironment(variables, now, budget);
-    return new PythonInterpreter(environment, budget, sentinel).evaluate(template, environment).value as string;
+    return new PythonInterpreter(environment, budget).evaluate(template, environment).value as string;
   } catch (error) {
     throw typedError(error, sentinel);
   }
