@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { environment, root, runMain, setUp } from './setup.mjs';
 
-const builtInQuestion = 'What is the capital of France?';
+const builtInQuestion = 'Why is the sky blue?';
 
 runMain(() => {
   setUp();
