@@ -34,7 +34,7 @@ export interface ChatMessage {
  */
 export function normalizeMessages(messages: unknown): ChatMessage[] {
   if (!Array.isArray(messages)) throw wrong('messages', 'a list', messages);
-  if (messages.length === 0) throw wrong('messages', 'a list of at least one message', '[]');
+  if (messages.length === 0) throw wrong('messages', 'a list of at least one message', messages);
   return Array.from(messages, (message: unknown, index) => {
     const place = `messages[${index}]`;
     if (typeof message !== 'object' || message === null || Array.isArray(message))

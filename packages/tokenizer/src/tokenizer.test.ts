@@ -125,6 +125,13 @@ describe('loading', () => {
     await expect(loadTokenizer({ kind: 'gguf', metadata: new Map(Object.entries(pre)) })).rejects.toBeInstanceOf(
       UnsupportedError,
     );
+    const many = byteTokenizerJson();
+    for (let index = 0; index < 3; index++) {
+      many.added_tokens.push({ ...many.added_tokens[0]!, id: 300 + index, content: `${index}`.repeat(1_000_000) });
+    }
+    await expect(loadTokenizer({ kind: 'tokenizer-json', json: JSON.stringify(many) })).rejects.toThrow(
+      'The added tokens of the tokenizer have 3000043 characters',
+    );
     await expect(loadTokenizer({ kind: 'other' } as never)).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 

@@ -98,7 +98,8 @@ function isBlockSet(tokens: readonly Token[], start: number): boolean {
 function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   // The library runs off the end of its tokens with this one.
-  return message.includes('Cannot read properties of undefined') ? 'the template ends within a tag' : message;
+  if (message.includes('Cannot read properties of undefined')) return 'the template ends within a tag';
+  return message.replace(/\.$/, '');
 }
 
 function syntaxError(origin: string, line: number, reason: string): InvalidModelError {

@@ -11,13 +11,13 @@ export function parseJson(source: string | Uint8Array, file: string): unknown {
   const text = typeof source === 'string' ? source : decodeUtf8(source, file);
   if (text.startsWith('\uFEFF')) {
     // JSON forbids it (RFC 8259, 8.1) and the reference reader refuses it; a file with one was saved by a wrong editor.
-    throw damaged(file, text, 0, 'it begins with a byte order mark. Save it as UTF-8 without one');
+    throw damaged(file, text, 0, 'it begins with a byte order mark', 'Save it as UTF-8 without one.');
   }
   try {
     return JSON.parse(text);
   } catch {
     const { position, reason } = findJsonError(text);
-    throw damaged(file, text, position, reason);
+    throw damaged(file, text, position, reason, 'The file may be cut off or altered; download it again.');
   }
 }
 
@@ -29,12 +29,11 @@ function decodeUtf8(bytes: Uint8Array, file: string): string {
   }
 }
 
-function damaged(file: string, text: string, position: number, reason: string): InvalidModelError {
+function damaged(file: string, text: string, position: number, reason: string, cure: string): InvalidModelError {
   const before = text.slice(0, position);
   const line = before.split('\n').length;
   const column = position - before.lastIndexOf('\n');
-  return new InvalidModelError(
-    `${file} is not valid JSON: ${reason} (line ${line}, column ${column}). The file may be cut off; download it again.`,
-    { details: { file, place: `line ${line}, column ${column}`, line, column } },
-  );
+  return new InvalidModelError(`${file} is not valid JSON: ${reason} (line ${line}, column ${column}). ${cure}`, {
+    details: { file, place: `line ${line}, column ${column}`, line, column },
+  });
 }
