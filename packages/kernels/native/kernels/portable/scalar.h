@@ -9,6 +9,11 @@
 #include "kernels/activation_block.h"
 #include "kernels/compiler.h"
 
+#if (defined(__x86_64__) || defined(_M_X64)) && !defined(__FMA__)
+#define HEARTH_PORTABLE_SSE2
+#include <emmintrin.h>
+#endif
+
 namespace hearth {
 namespace scalar {
 
@@ -31,7 +36,7 @@ static HEARTH_INLINE float float_of(uint32_t bits) {
 // Fused multiply-add without the instruction. The product of two floats is exact in double, so only the sum is rounded
 // before the last rounding to float. Rounding twice is harmless unless the double lies halfway between two floats:
 // then, and where halfway points sit elsewhere (denormal floats), the library's fma decides. Same bits as the
-// instruction; std::fma alone would take about ten times as long.
+// instruction; std::fma alone is a call per lane, and slow in software.
 
 /// Whether rounding `sum` to float may differ from rounding the exact value.
 static HEARTH_INLINE bool needs_exact_fma(double sum) {
@@ -44,32 +49,55 @@ static HEARTH_INLINE bool needs_exact_fma(double sum) {
   return (bits & kDroppedBits) == kHalfway || (magnitude < kSmallestNormal && magnitude != 0);
 }
 
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-static HEARTH_INLINE float fma(float a, float b, float c) { return std::fma(a, b, c); }
-/// c = a · b + c in 8 lanes.
-static HEARTH_INLINE void fma_lanes(const float* a, const float* b, float* c) {
-  for (int i = 0; i < 8; ++i) c[i] = std::fma(a[i], b[i], c[i]);
-}
-#else
 static HEARTH_INLINE float fma(float a, float b, float c) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  return std::fma(a, b, c);
+#else
   const double sum = static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c);
-  if (HEARTH_UNLIKELY(needs_exact_fma(sum))) return std::fma(a, b, c);
-  return static_cast<float>(sum);
+  return HEARTH_UNLIKELY(needs_exact_fma(sum)) ? std::fma(a, b, c) : static_cast<float>(sum);
+#endif
 }
+
+#if defined(HEARTH_PORTABLE_SSE2)
+
+/// Four lanes of the above in SSE2, which every x86-64 processor has (compilers do not find it by themselves, and it is two to
+/// three times as fast). Returns nonzero when a lane needs std::fma.
+static HEARTH_INLINE int fma_four_lanes(const float* a, const float* b, const float* c, float* out) {
+  const __m128 a4 = _mm_loadu_ps(a), b4 = _mm_loadu_ps(b), c4 = _mm_loadu_ps(c);
+  const __m128d product01 = _mm_mul_pd(_mm_cvtps_pd(a4), _mm_cvtps_pd(b4));
+  const __m128d product23 = _mm_mul_pd(_mm_cvtps_pd(_mm_movehl_ps(a4, a4)), _mm_cvtps_pd(_mm_movehl_ps(b4, b4)));
+  const __m128d sum01 = _mm_add_pd(product01, _mm_cvtps_pd(c4));
+  const __m128d sum23 = _mm_add_pd(product23, _mm_cvtps_pd(_mm_movehl_ps(c4, c4)));
+  _mm_storeu_ps(out, _mm_movelh_ps(_mm_cvtpd_ps(sum01), _mm_cvtpd_ps(sum23)));
+  // The low and the high words of the four doubles.
+  const __m128 s01 = _mm_castpd_ps(sum01), s23 = _mm_castpd_ps(sum23);
+  const __m128i low = _mm_castps_si128(_mm_shuffle_ps(s01, s23, _MM_SHUFFLE(2, 0, 2, 0)));
+  const __m128i high = _mm_castps_si128(_mm_shuffle_ps(s01, s23, _MM_SHUFFLE(3, 1, 3, 1)));
+  const __m128i is_halfway = _mm_cmpeq_epi32(_mm_and_si128(low, _mm_set1_epi32(0x1fffffff)), _mm_set1_epi32(0x10000000));
+  // Exponent field below that of 2^-126, but not 0: only zero has that.
+  const __m128i exponent = _mm_and_si128(high, _mm_set1_epi32(0x7ff00000));
+  const __m128i is_denormal = _mm_and_si128(_mm_cmpgt_epi32(exponent, _mm_setzero_si128()),
+                                            _mm_cmpgt_epi32(_mm_set1_epi32(0x38100000), exponent));
+  return _mm_movemask_epi8(_mm_or_si128(is_halfway, is_denormal));
+}
+
 /// c = a · b + c in 8 lanes.
 static HEARTH_INLINE void fma_lanes(const float* a, const float* b, float* c) {
-  double sum[8];
-  bool exact = true;
-  for (int i = 0; i < 8; ++i) {
-    sum[i] = static_cast<double>(a[i]) * static_cast<double>(b[i]) + static_cast<double>(c[i]);
+  float fast[8];
+  const int needs_exact = fma_four_lanes(a, b, c, fast) | fma_four_lanes(a + 4, b + 4, c + 4, fast + 4);
+  if (HEARTH_UNLIKELY(needs_exact != 0)) {
+    for (int i = 0; i < 8; ++i) fast[i] = std::fma(a[i], b[i], c[i]);
   }
-  for (int i = 0; i < 8; ++i) exact &= !needs_exact_fma(sum[i]);
-  if (HEARTH_UNLIKELY(!exact)) {
-    for (int i = 0; i < 8; ++i) c[i] = std::fma(a[i], b[i], c[i]);
-    return;
-  }
-  for (int i = 0; i < 8; ++i) c[i] = static_cast<float>(sum[i]);
+  std::memcpy(c, fast, sizeof fast);
 }
+
+#else
+
+/// c = a · b + c in 8 lanes.
+static HEARTH_INLINE void fma_lanes(const float* a, const float* b, float* c) {
+  for (int i = 0; i < 8; ++i) c[i] = fma(a[i], b[i], c[i]);
+}
+
 #endif
 
 /// t is 12582912 + n: its lowest bits are n, and 2^n has the exponent field n + 127.

@@ -1,0 +1,307 @@
+import {
+  type Backend,
+  f32ToF16,
+  type Op,
+  type RopeSpec,
+  type View,
+  type WeightDtype,
+  weightDtypes,
+} from '@hearth/core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { backendsToCompare } from './__fixtures__/backends.ts';
+import { awkwardSizes, firstDifference } from './__fixtures__/bits.ts';
+import { type OpProgram, runOps } from './__fixtures__/op-program.ts';
+import { randomFloats, seededRandom } from './__fixtures__/random.ts';
+
+// Every op in every variant against the reference, bit for bit, in awkward sizes and on columns that start anywhere.
+
+let backends: { name: string; backend: Backend }[];
+
+beforeAll(async () => {
+  backends = await backendsToCompare();
+});
+
+async function expectSame(spec: OpProgram): Promise<void> {
+  const [reference, ...variants] = backends;
+  const expected = await runOps(reference!.backend, spec);
+  for (const { name, backend } of variants) {
+    expect(firstDifference(await runOps(backend, spec), expected), name).toBeNull();
+  }
+}
+
+const view = (buffer: number, column: number, width: number): View => ({ buffer, column, width });
+
+/** Normal floats with zeros of both signs, denormals and a few large ones among them. */
+function awkwardFloats(length: number, seed: number): Float32Array {
+  const random = seededRandom(seed);
+  const special = [0, -0, 1e-40, -3e-42, 250, -1e4];
+  return randomFloats(random, length).map((value) => {
+    const pick = Math.floor(random() * 60);
+    return special[pick] ?? value;
+  });
+}
+
+const vector = (values: Float32Array) => ({ role: 'vector', shape: [values.length], values }) as const;
+
+describe.each(awkwardSizes)('rows of %i', (width) => {
+  it('rms-norm, into other columns', async () => {
+    await expectSame({
+      input: awkwardFloats(5 * (width + 3), width),
+      inputWidth: width + 3,
+      buffers: [width],
+      weights: [vector(randomFloats(seededRandom(2), width))],
+      ops: [{ kind: 'rms-norm', name: 'norm', x: view(0, 3, width), weight: 0, eps: 1e-5, out: view(1, 0, width) }],
+    });
+  });
+
+  it('add-rms-norm, and add', async () => {
+    const fused: Op = {
+      kind: 'add-rms-norm',
+      name: 'norm',
+      sumName: 'sum',
+      residual: view(0, 0, width),
+      delta: view(0, width, width),
+      weight: 0,
+      eps: 1e-6,
+      out: view(1, width, width),
+    };
+    const spec = {
+      input: awkwardFloats(6 * width, width + 100),
+      inputWidth: 2 * width,
+      buffers: [3 * width],
+      weights: [vector(randomFloats(seededRandom(3), width))],
+    };
+    const copy = (column: number): Op => ({
+      kind: 'gated-activation',
+      activation: 'silu',
+      name: 'copy',
+      gate: view(0, 0, width),
+      up: view(0, width, width),
+      out: view(1, column, width),
+    });
+    await expectSame({ ...spec, ops: [copy(0), fused, copy(2 * width)] });
+    await expectSame({
+      ...spec,
+      ops: [
+        copy(0),
+        copy(width),
+        copy(2 * width),
+        { kind: 'add', name: 'add', residual: view(1, 0, width), delta: view(0, width, width) },
+      ],
+    });
+  });
+
+  it('gated activation, into gate', async () => {
+    const columns = (i: number) => view(0, i * width + 1, width);
+    await expectSame({
+      input: awkwardFloats(4 * (2 * width + 1), width + 200),
+      inputWidth: 2 * width + 1,
+      ops: [
+        {
+          kind: 'gated-activation',
+          activation: 'silu',
+          name: 'act',
+          gate: columns(0),
+          up: columns(1),
+          out: columns(0),
+        },
+      ],
+    });
+  });
+
+  it('embed and linear of plain weights, several matrices, biases', async () => {
+    const rows = [width, 5, 8];
+    for (const dtype of ['f32', 'f16', 'bf16'] as const) {
+      const matrices = rows.map((n, i) => ({
+        role: 'matrix' as const,
+        shape: [n, width],
+        values: randomFloats(seededRandom(i + width), n * width, 0.3),
+        dtype,
+      }));
+      const total = rows.reduce((a, b) => a + b);
+      await expectSame({
+        input: awkwardFloats(7 * width, width + 300),
+        inputWidth: width,
+        buffers: [total],
+        weights: [...matrices, vector(randomFloats(seededRandom(9), width))],
+        ops: [
+          {
+            kind: 'linear',
+            name: 'linear',
+            x: view(0, 0, width),
+            weights: [0, 1, 2],
+            biases: [3, null, null],
+            out: view(1, 0, total),
+          },
+        ],
+      });
+    }
+  });
+});
+
+describe('rope', () => {
+  it.each([
+    [2, 2],
+    [6, 6],
+    [16, 8],
+    [24, 24],
+    [33, 30],
+    [64, 64],
+    [128, 128],
+  ])('heads of %i, %i of them rotating', async (headDim, rotaryDim) => {
+    const rope: RopeSpec = {
+      rotaryDim,
+      attentionScaling: headDim === 24 ? 1.137 : 1,
+      invFreq: Float32Array.from({ length: rotaryDim / 2 }, (_, i) => 10000 ** ((-2 * i) / rotaryDim)),
+    };
+    const width = 3 * headDim;
+    await expectSame({
+      input: awkwardFloats(9 * width, headDim),
+      inputWidth: width,
+      buffers: [rotaryDim, width],
+      start: 1900,
+      frame: { ropes: [rope], contextLength: 2048 },
+      ops: [
+        { kind: 'rope-table', name: 'table', rope: 0, out: view(1, 0, rotaryDim) },
+        {
+          kind: 'gated-activation',
+          activation: 'silu',
+          name: 'x',
+          gate: view(0, 0, width),
+          up: view(0, 0, width),
+          out: view(2, 0, width),
+        },
+        { kind: 'rope', name: 'rope', x: view(2, 0, width), table: view(1, 0, rotaryDim), headDim, rotaryDim },
+      ],
+    });
+  });
+});
+
+describe.each(['q8_0', 'q4_0', 'q4_1'] as const)('linear of %s weights', (dtype) => {
+  it.each([
+    [1, 32],
+    [7, 64],
+    [8, 96],
+    [9, 32],
+    [31, 32],
+    [33, 160],
+    [63, 64],
+    [129, 1056],
+  ])('%i x %i, 1 to 6 tokens', async (rows, columns) => {
+    for (const tokens of [1, 2, 3, 4, 5, 6]) {
+      await expectSame(linearSpec(dtype, rows, columns, tokens, 1));
+    }
+  });
+
+  // Codes at both ends against activations at full scale: the largest sums that 16-bit lanes must hold.
+  it.each([0x00, 0x0f, 0xf0, 0xff, 0x7f, 0x80, 0x81])('whose code bytes are all %i, at full scale', async (byte) => {
+    const [rows, columns] = [16, 64];
+    const { blockBytes } = weightDtypes[dtype];
+    const halves = dtype === 'q4_1' ? 2 : 1;
+    const bytes = new Uint8Array((rows * columns * blockBytes) / 32).fill(byte);
+    const words = new DataView(bytes.buffer);
+    for (let at = 0; at < bytes.length; at += blockBytes) {
+      for (let half = 0; half < halves; half++) words.setUint16(at + 2 * half, f32ToF16(0.0137 * (half + 1)), true);
+    }
+    for (const signs of [[1], [-1], [1, -1], [1, 1, -1, -1]]) {
+      const spec = linearSpec(dtype, rows, columns, 5, 0);
+      const input = Float32Array.from({ length: 5 * columns }, (_, i) => 3 * signs[i % signs.length]!);
+      const weight = { role: 'matrix', shape: [rows, columns], dtype, bytes } as const;
+      await expectSame({ ...spec, input, weights: [weight, spec.weights![1]!] });
+    }
+  });
+
+  it('with rows of zeros and of denormals', async () => {
+    const spec = linearSpec(dtype, 17, 96, 4, 1);
+    const input = spec.input.slice();
+    input
+      .fill(0, 0, 96)
+      .fill(1e-40, 96, 160)
+      .fill(2 ** -120, 160, 192);
+    await expectSame({ ...spec, input });
+  });
+
+  it('merged with other types, which share the quantized activations', async () => {
+    const columns = 64;
+    const parts = (['f16', dtype, 'q8_0'] as const).map((type, i) => ({
+      role: 'matrix' as const,
+      shape: [11 + i, columns],
+      values: randomFloats(seededRandom(i), (11 + i) * columns, 0.2),
+      dtype: type as WeightDtype,
+    }));
+    await expectSame({
+      input: awkwardFloats(5 * columns, 5),
+      inputWidth: columns,
+      buffers: [36],
+      weights: parts,
+      ops: [
+        {
+          kind: 'linear',
+          name: 'merged',
+          x: view(0, 0, columns),
+          weights: [0, 1, 2],
+          biases: [null, null, null],
+          out: view(1, 0, 36),
+        },
+      ],
+    });
+  });
+
+  it('more tokens than one chunk takes', async () => {
+    await expectSame(linearSpec(dtype, 40, 64, 131, 1));
+  });
+});
+
+function linearSpec(dtype: WeightDtype, rows: number, columns: number, tokens: number, column: number): OpProgram {
+  const values = randomFloats(seededRandom(rows * columns), rows * columns, 0.1);
+  expect(columns % weightDtypes[dtype].blockElements).toBe(0);
+  return {
+    input: awkwardFloats(tokens * (columns + column), rows + tokens),
+    inputWidth: columns + column,
+    buffers: [rows],
+    weights: [{ role: 'matrix', shape: [rows, columns], values, dtype }, vector(randomFloats(seededRandom(1), rows))],
+    ops: [
+      { kind: 'linear', name: 'linear', x: view(0, column, columns), weights: [0], biases: [1], out: view(1, 0, rows) },
+    ],
+  };
+}
+
+describe('write-cache and attention', () => {
+  it.each([
+    // headDim, heads, kvHeads, tokens, window
+    [1, 1, 1, 3, null],
+    [7, 2, 1, 17, null],
+    [8, 3, 3, 65, null],
+    [16, 6, 2, 66, 9],
+    [33, 5, 1, 129, null],
+    [64, 9, 3, 20, null],
+    [128, 4, 2, 40, 17],
+  ] as const)('heads of %i, %i on %i, %i tokens, window %s', async (headDim, numHeads, numKvHeads, tokens, window) => {
+    const queries = numHeads * headDim;
+    const keys = numKvHeads * headDim;
+    for (const cacheDtype of ['f32', 'f16'] as const) {
+      await expectSame({
+        // Without the large values: a softmax of them is a choice of one.
+        input: randomFloats(seededRandom(headDim + tokens), tokens * (queries + 2 * keys), 1.5),
+        inputWidth: queries + 2 * keys,
+        buffers: [queries],
+        cacheDtype,
+        frame: { cacheLayers: [{ numKvHeads, headDim, group: 0 }], cacheGroups: [{ window }] },
+        ops: [
+          { kind: 'write-cache', name: 'cache', layer: 0, k: view(0, queries, keys), v: view(0, queries + keys, keys) },
+          {
+            kind: 'attention',
+            name: 'attention',
+            layer: 0,
+            q: view(0, 0, queries),
+            out: view(1, 0, queries),
+            numHeads,
+            scale: 1 / Math.sqrt(headDim),
+            window,
+            softcap: null,
+          },
+        ],
+      });
+    }
+  });
+});
