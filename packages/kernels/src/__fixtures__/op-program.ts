@@ -84,7 +84,7 @@ export async function compileOps(
   return { executable, dispose };
 }
 
-function opProgram(spec: OpProgram, rows: number): Program {
+export function opProgram(spec: OpProgram, rows: number): Program {
   const weights: WeightSpec[] = (spec.weights ?? []).map(({ role, shape }, i) => ({ name: `w${i}`, role, shape }));
   weights.push({ name: 'input', role: 'matrix', shape: [rows, spec.inputWidth] });
   const inputWeight = weights.length - 1;
@@ -114,10 +114,10 @@ function opProgram(spec: OpProgram, rows: number): Program {
     cacheLayers: spec.frame?.cacheLayers ?? [],
     ops: [
       { kind: 'embed', name: 'input', weight: inputWeight, out: input },
-      { kind: 'gather-rows', name: 'hidden', x: input, out: hidden },
-      { kind: 'linear', name: 'logits', x: hidden, weights: [inputWeight], biases: [null], out: logits },
       ...spec.ops,
       { kind: 'capture', name: 'result', x: result, capture: 0 },
+      { kind: 'gather-rows', name: 'hidden', x: input, out: hidden },
+      { kind: 'linear', name: 'logits', x: hidden, weights: [inputWeight], biases: [null], out: logits },
     ],
     hidden,
     logits,

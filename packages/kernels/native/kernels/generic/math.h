@@ -79,7 +79,7 @@ HEARTH_INLINE float log1(float x) {
   float y = t * z;
   y = y * p;
   y = Isa::fma(static_cast<float>(e), -2.1219444e-4f, y);
-  y = Isa::fma(-0.5f, z, y);
+  y = Isa::fma(-0.5f * t, t, y);
   y = t + y;
   return Isa::fma(static_cast<float>(e), 0.693359375f, y);
 }
