@@ -9,6 +9,7 @@ import {
   type WeightDtype,
   type WeightSource,
   type WeightSpec,
+  type Weights,
 } from '@hearth/core';
 import { makeBatch } from './batches.ts';
 import { encodeWeights, fileSource } from './weight-source.ts';
@@ -58,22 +59,14 @@ export async function runOps(backend: Backend, spec: OpProgram): Promise<Float32
   }
 }
 
+/** Compiled, with one output row and room for all rows at once. */
 export async function compileOps(
   backend: Backend,
   spec: OpProgram,
 ): Promise<{ executable: Executable; dispose: () => Promise<void> }> {
-  const rows = spec.input.length / spec.inputWidth;
-  const program = opProgram(spec, rows);
-  const sources = new Map<string, WeightSource>();
-  for (const [i, { shape, values, dtype = 'f32', bytes }] of (spec.weights ?? []).entries()) {
-    const file = new MemoryFile(bytes ?? encodeWeights(values!, dtype));
-    sources.set(`w${i}`, fileSource(`w${i}`, shape, dtype, file));
-  }
-  const inputFile = new MemoryFile(encodeWeights(spec.input, 'f32'));
-  sources.set('input', fileSource('input', [rows, spec.inputWidth], 'f32', inputFile));
-  const weights = await backend.loadWeights(program.weights, sources);
+  const { program, weights } = await loadOps(backend, spec);
   const executable = await backend.compile(program, weights, {
-    maxTokens: rows,
+    maxTokens: program.vocabSize,
     maxOutputRows: 1,
     cache: { dtype: spec.cacheDtype ?? 'f32', blockSize: 16, numBlocks: Math.ceil(program.contextLength / 16) },
   });
@@ -84,7 +77,20 @@ export async function compileOps(
   return { executable, dispose };
 }
 
-export function opProgram(spec: OpProgram, rows: number): Program {
+export async function loadOps(backend: Backend, spec: OpProgram): Promise<{ program: Program; weights: Weights }> {
+  const rows = spec.input.length / spec.inputWidth;
+  const program = opProgram(spec, rows);
+  const sources = new Map<string, WeightSource>();
+  for (const [i, { shape, values, dtype = 'f32', bytes }] of (spec.weights ?? []).entries()) {
+    const file = new MemoryFile(bytes ?? encodeWeights(values!, dtype));
+    sources.set(`w${i}`, fileSource(`w${i}`, shape, dtype, file));
+  }
+  const inputFile = new MemoryFile(encodeWeights(spec.input, 'f32'));
+  sources.set('input', fileSource('input', [rows, spec.inputWidth], 'f32', inputFile));
+  return { program, weights: await backend.loadWeights(program.weights, sources) };
+}
+
+function opProgram(spec: OpProgram, rows: number): Program {
   const weights: WeightSpec[] = (spec.weights ?? []).map(({ role, shape }, i) => ({ name: `w${i}`, role, shape }));
   weights.push({ name: 'input', role: 'matrix', shape: [rows, spec.inputWidth] });
   const inputWeight = weights.length - 1;
