@@ -2,7 +2,13 @@ import { Buffer } from 'node:buffer';
 import { stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type FileMapper, InvalidArgumentError, throwIfAborted, UnsupportedError } from '@hearth/core';
+import {
+  type FileMapper,
+  InvalidArgumentError,
+  InvalidModelError,
+  throwIfAborted,
+  UnsupportedError,
+} from '@hearth/core';
 import type { Checkpoint, OpenCheckpointOptions } from './checkpoint.ts';
 import { plainFileMapper } from './io/plain-file-mapper.ts';
 import { openGgufCheckpoint } from './open-gguf-checkpoint.ts';
@@ -29,6 +35,10 @@ export async function openCheckpoint(path: string | URL, options: OpenCheckpoint
     });
   });
   if (stats.isDirectory()) return openHuggingFaceDirectory(absolute, fileMapper, signal);
+  // Whatever the mapper does with them: opening a pipe waits for its writer, perhaps for ever.
+  if (!stats.isFile()) {
+    throw new InvalidModelError(`${absolute} is not a regular file.`, { details: { path: absolute } });
+  }
   if (extname(absolute).toLowerCase() === '.safetensors') return openSafetensorsFile(absolute, fileMapper, signal);
   if (extname(absolute).toLowerCase() === '.gguf' || (await startsWithGguf(absolute, fileMapper))) {
     return openGgufCheckpoint(absolute, fileMapper, signal);

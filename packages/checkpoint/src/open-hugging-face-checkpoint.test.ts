@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { AbortError, type HearthError, InvalidArgumentError, InvalidModelError, UnsupportedError } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { counting, f32 } from './__fixtures__/gguf-bytes.ts';
@@ -260,6 +262,15 @@ describe('a directory whose files do not fit together', () => {
     );
   });
 
+  it('is refused for JSON files so deep that hashing or sending them would end with the stack', async () => {
+    const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+    for (const name of ['config.json', 'tokenizer_config.json', 'generation_config.json']) {
+      await expectRefusal({ ...singleFile, [name]: nested(100_000) }, /json is nested more than 64 levels deep/);
+    }
+    await (await open({ ...singleFile, 'config.json': nested(64) })).close();
+    await expectRefusal({ ...singleFile, 'config.json': nested(65) }, /nested more than 64/);
+  });
+
   it('is refused without weights, with a hint at what is there', async () => {
     const none: Files = { 'config.json': '{}' };
     await expectRefusal(none, /has neither model\.safetensors nor model\.safetensors\.index\.json\.$/);
@@ -341,6 +352,16 @@ describe('openCheckpoint', () => {
     await expect(openCheckpoint(new URL('https://example.org/x'))).rejects.toThrow(InvalidArgumentError);
     await expect(openCheckpoint(join(directory, 'notes.txt'))).rejects.toThrow(UnsupportedError);
     await expect(openCheckpoint(join(directory, 'short'))).rejects.toThrow(UnsupportedError);
+  });
+
+  it.skipIf(process.platform === 'win32')('refuses a pipe without opening it, whatever it is called', async () => {
+    const directory = await directoryWith({});
+    // A mapper that opens blindly, as one may, would wait here for a writer.
+    const fileMapper = { open: () => Promise.reject(new Error('It was opened.')) };
+    for (const name of ['model.gguf', 'model.safetensors', 'blob']) {
+      await promisify(execFile)('mkfifo', [join(directory, name)]);
+      await expect(openCheckpoint(join(directory, name), { fileMapper })).rejects.toThrow(/is not a regular file/);
+    }
   });
 
   it('refuses one of several shards, and names the directory', async () => {

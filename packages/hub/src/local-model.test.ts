@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { InvalidModelError } from '@hearth/core';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from './__fixtures__/temporary-directory.ts';
@@ -59,6 +61,15 @@ test('a file is known by its first bytes when its name says nothing', async () =
   expect(await resolve('./blob')).toMatchObject({ kind: 'gguf', name: 'blob' });
   await expect(resolve('./other')).rejects.toThrow(InvalidModelError);
   await expect(resolve('./hf/model.safetensors')).rejects.toThrow('Name the directory instead');
+});
+
+test.skipIf(process.platform === 'win32')('a pipe is refused instead of waited for', async () => {
+  const { directory, resolve } = await setUp({ 'one/readme': '' });
+  for (const name of ['pipe', 'pipe.gguf', 'one/pipe.gguf']) {
+    await promisify(execFile)('mkfifo', [path.join(directory, name)]);
+    await expect(resolve(`./${name}`)).rejects.toThrow(/is not a regular file/);
+  }
+  await expect(resolve('./one')).rejects.toThrow(/pipe\.gguf is not a regular file/);
 });
 
 test('a path that is not there says how far it exists and what lies there', async () => {

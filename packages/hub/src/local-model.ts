@@ -17,6 +17,8 @@ export async function resolveLocalModel(file: string, spec = file): Promise<Reso
     throw await notThere(file, spec, error);
   });
   if (status.isDirectory()) return resolveDirectory(file);
+  // Opening a pipe waits for its writer, perhaps for ever; a device has no end.
+  if (!status.isFile()) throw new InvalidModelError(`${file} is not a regular file.`, { details: { path: file } });
   if (!(await isGguf(file))) {
     const advice = /\.(safetensors|json|jinja)$/i.test(file)
       ? `Name the directory instead: ${path.dirname(file)}.`

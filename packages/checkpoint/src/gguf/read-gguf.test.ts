@@ -157,7 +157,7 @@ describe('readGguf', () => {
     // A replacement character that is in the file is no damage.
     expect(metadata.get('tokens')).toEqual(['ok', 'a\ufffdb', '\ufffd']);
     expect(warnings).toHaveLength(2);
-    expect(warnings[0]).toContain('"general.name" holds a string');
+    expect(warnings[0]).toContain('"general.name" holds a string that is not UTF-8');
   });
 
   it('hashes the header and nothing of the data', async () => {

@@ -214,7 +214,7 @@ class ValueReader {
   #warnAboutText(key: string, numStrings: number): void {
     if (numStrings === 0) return;
     this.warnings.push(
-      `Metadata key "${key}" holds ${numStrings === 1 ? 'a string' : `${numStrings} strings`} that are not UTF-8; unreadable bytes were replaced by U+FFFD.`,
+      `Metadata key "${key}" holds ${numStrings === 1 ? 'a string that is' : `${numStrings} strings that are`} not UTF-8; unreadable bytes were replaced by U+FFFD.`,
     );
   }
 }
