@@ -124,6 +124,11 @@ describe('parseLlamaConfig', () => {
     expect(parse).toThrow(key);
   });
 
+  it('names an infinity, which JSON text like 1e400 is read as', () => {
+    const parse = () => parseLlamaConfig(changed({ rope_theta: JSON.parse('1e400') }));
+    expect(parse).toThrow(/rope_theta .* got Infinity\./);
+  });
+
   it.each([[null], [[]], ['llama'], [42]])('refuses %j in place of an object', (json) => {
     expect(() => parseLlamaConfig(json)).toThrow(InvalidModelError);
   });

@@ -112,6 +112,7 @@ export class ConfigReader {
 /** A value for a message, cut short: the file may hold anything. */
 function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
-  const text = JSON.stringify(value) ?? String(value);
+  // JSON text like 1e400 is read as Infinity, which JSON.stringify would call null.
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value));
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
