@@ -5,9 +5,10 @@ import {
   type GgufTensor,
   openCheckpoint,
   readGguf,
+  weightSource,
 } from '@hearth/checkpoint';
 import { UnsupportedError } from '@hearth/core';
-import { buildModel } from '@hearth/models';
+import { buildModel, checkTensors } from '@hearth/models';
 import { loadTokenizer } from '@hearth/tokenizer';
 
 export interface TensorFacts {
@@ -60,17 +61,18 @@ export async function inspectModel(path: string, signal: AbortSignal): Promise<I
   }
   try {
     const tensors = [...checkpoint.tensors.values()];
+    const tokenizer = await describeTokenizer(checkpoint, signal);
     return {
       path,
       name: checkpoint.name,
       format: checkpoint.format,
       sizeBytes: checkpoint.sizeBytes,
       architecture: String((checkpoint.config.architectures as unknown[] | undefined)?.[0] ?? 'unknown'),
-      runs: await runs(checkpoint),
+      runs: (await whyItDoesNotRun(checkpoint)) ?? (typeof tokenizer === 'string' ? tokenizer : true),
       numParameters: countElements(tensors),
       config: checkpoint.config,
       dtypes: byDtype(tensors),
-      tokenizer: await describeTokenizer(checkpoint, signal),
+      tokenizer,
       chatTemplate: templateText(checkpoint),
       tensors: tensors.map(({ name, storedName, dtype, shape, byteLength }) => {
         return { name, storedName, dtype, shape, byteLength };
@@ -102,17 +104,21 @@ function describeRawGguf(path: string, header: GgufHeader, reason: string): Insp
   };
 }
 
-async function runs(checkpoint: Checkpoint): Promise<true | string> {
+/** Everything that loading checks before it reads weights; null when nothing is wrong. */
+async function whyItDoesNotRun(checkpoint: Checkpoint): Promise<string | null> {
   try {
-    await buildModel(checkpoint.config, { tensorNames: checkpoint.tensors.keys() });
-    return true;
+    const model = await buildModel(checkpoint.config, { tensorNames: checkpoint.tensors.keys() });
+    checkTensors(model, checkpoint.tensors.values());
+    // Refuses tensors of a type that Hearth does not compute with, by name.
+    for (const { name } of model.weights) weightSource(checkpoint.tensors.get(name)!);
+    return null;
   } catch (error) {
     return (error as Error).message;
   }
 }
 
 async function describeTokenizer(checkpoint: Checkpoint, signal: AbortSignal): Promise<TokenizerFacts | string> {
-  if (checkpoint.tokenizer === null) return 'none';
+  if (checkpoint.tokenizer === null) return 'none: there is no tokenizer.json';
   try {
     const tokenizer = await loadTokenizer(checkpoint.tokenizer, { signal });
     const { vocabSize, bosTokenId = null, eosTokenIds, specialTokens } = tokenizer;

@@ -1,4 +1,8 @@
 import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { outcome, runCli, spawnCli, tinyLlama } from '../__fixtures__/run-cli.ts';
 
@@ -90,6 +94,35 @@ describe('hearth generate', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
     expect(stderr).not.toMatch(/\n {4}at /);
+  });
+
+  it('says so when there is no chat template and the prompt is continued as text', async () => {
+    const path = await mkdtemp(join(tmpdir(), 'hearth-cli-'));
+    try {
+      await cp(tinyLlama, path, { recursive: true });
+      const config = join(path, 'tokenizer_config.json');
+      const { chat_template: _, ...rest } = JSON.parse(await readFile(config, 'utf8'));
+      await writeFile(config, JSON.stringify(rest));
+      const flags = ['-m', path, '--backend', 'reference', '-p', 'abc', '-n', '4'];
+      const asked = await runCli(['generate', ...flags, '--raw']);
+      const fallback = await runCli(['generate', ...flags]);
+      expect(asked.stderr).toBe('');
+      expect(fallback).toEqual({ ...asked, stderr: expect.stringMatching(/^This model takes no chat messages.*\n$/) });
+    } finally {
+      await rm(path, { recursive: true });
+    }
+  });
+
+  it.skipIf(!existsSync('/dev/full'))('says in one sentence that its output cannot be written', async () => {
+    const full = openSync('/dev/full', 'w');
+    try {
+      const child = spawnCli(['inspect', tinyLlama], { stdio: ['ignore', full, 'pipe'] });
+      const { code, stderr } = await outcome(child);
+      expect(stderr).toMatch(/^error: Standard output cannot be written: ENOSPC.*\n$/);
+      expect(code).toBe(1);
+    } finally {
+      closeSync(full);
+    }
   });
 
   it('ends quietly when the reader of its output goes away', async () => {

@@ -93,6 +93,8 @@ async function encodePrompt(
         `--system needs a chat template${raw ? ', and --raw goes without' : '; this model has none'}.`,
       );
     }
+    if (!raw)
+      process.stderr.write('This model takes no chat messages, so the prompt is continued as text (as --raw).\n');
     return prepared.tokenizer.encode(prompt, { addBos: 'auto', signal });
   }
   const systemMessages = system === undefined ? [] : [{ role: 'system', content: system }];

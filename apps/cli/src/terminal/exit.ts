@@ -1,4 +1,9 @@
-/** Ends quietly when the reader of a pipe has gone away: `hearth generate ... | head -1` is not an error. */
+import { writeSync } from 'node:fs';
+
+/**
+ * Ends quietly when the reader of a pipe has gone away: `hearth generate ... | head -1` is not an error. Any other failure
+ * to write, such as a full disk, ends with one sentence and exit code 1.
+ */
 export function endQuietlyOnClosedPipe(
   streams: readonly NodeJS.WriteStream[] = [process.stdout, process.stderr],
 ): void {
@@ -6,7 +11,9 @@ export function endQuietlyOnClosedPipe(
     stream.on('error', (error: NodeJS.ErrnoException) => {
       // Nobody reads any more, so there is nothing to finish and no one to tell.
       if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') process.exit(0);
-      throw error;
+      // On the other stream, directly: whatever this stream holds would fail as well.
+      if (stream === process.stdout) writeLastWords(`error: Standard output cannot be written: ${error.message}.`);
+      process.exit(1);
     });
   }
 }
@@ -25,4 +32,12 @@ export function interruptSignal(): AbortSignal {
   process.on('SIGINT', interrupt(130));
   process.on('SIGTERM', interrupt(143));
   return controller.signal;
+}
+
+function writeLastWords(text: string): void {
+  try {
+    writeSync(process.stderr.fd, `${text}\n`);
+  } catch {
+    // There is nowhere left to say it; the exit code has to do.
+  }
 }
