@@ -45,6 +45,7 @@ export function setUp() {
   checkTools();
   installPnpm();
   installDependencies();
+  if (!existsSync(join(root, 'apps/cli/dist/main.js'))) console.error('Building (a minute or two, once) ...');
   run('pnpm', ['exec', 'turbo', 'run', 'build', '--output-logs=errors-only'], { quiet: true });
 }
 
@@ -57,7 +58,11 @@ function checkTools() {
     missing.push(`a C++17 compiler (looked for ${compilers.join(', ')}; on Debian: apt install g++)`);
   }
   if (!exists('cmake')) missing.push('CMake (on Debian: apt install cmake; on macOS: brew install cmake)');
-  if (missing.length > 0) throw new SetupError(`Missing to build the kernels: ${missing.join(' and ')}.`);
+  // Visual Studio brings a build tool of its own.
+  if (process.platform !== 'win32' && !exists('make') && !exists('ninja')) {
+    missing.push('Make or Ninja (on Debian: apt install make; on macOS: xcode-select --install)');
+  }
+  if (missing.length > 0) throw new SetupError(`Missing to build the kernels: ${missing.join(', and ')}.`);
 }
 
 function exists(command) {

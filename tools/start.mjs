@@ -9,12 +9,14 @@ const builtInQuestion = 'Why is the sky blue?';
 runMain(() => {
   setUp();
   const args = process.argv.slice(2);
-  const hasPrompt = args.some((argument) => argument === '--prompt' || argument.startsWith('--prompt='));
+  const hasPrompt = args.some((argument) => /^(--prompt(=|$)|-p)/.test(argument));
   const command = hasPrompt || !process.stdin.isTTY ? 'generate' : 'chat';
   const question = command === 'generate' && !hasPrompt ? ['--prompt', builtInQuestion] : [];
   if (question.length > 0) console.error(`> ${builtInQuestion}`);
   const cli = spawn(process.execPath, [join(root, 'apps/cli/dist/main.js'), command, ...question, ...args], {
     stdio: 'inherit',
+    // npm runs scripts in the root; paths among the arguments are meant from where the user stands.
+    cwd: process.env.INIT_CWD ?? process.cwd(),
     env: { ...environment(), CI: process.env.CI },
   });
   // The CLI gets Ctrl-C from the terminal itself and ends in its own way; this process only passes its exit on.

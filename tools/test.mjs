@@ -11,7 +11,15 @@ runMain(() => {
   rmSync(results, { force: true });
   let failure;
   try {
-    run('pnpm', ['exec', 'vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${results}`, ...process.argv.slice(2)]);
+    run('pnpm', [
+      'exec',
+      'vitest',
+      'run',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${results}`,
+      ...process.argv.slice(2),
+    ]);
   } catch (error) {
     failure = error;
   }
