@@ -48,7 +48,8 @@ function number(flags: string, description: string): Option {
 /** @throws UsageError for anything that is not a number in decimal notation */
 export function parseNumber(text: string, flag: string): number {
   const value = Number(text);
-  if (text.trim() === '' || Number.isNaN(value)) throw new UsageError(`${flag} takes a number, got "${text}".`);
+  // Number() alone would also read blanks, 0x10 and Infinity.
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) throw new UsageError(`${flag} takes a number, got "${text}".`);
   return value;
 }
 

@@ -83,6 +83,7 @@ describe('hearth generate', () => {
   it.each([
     [['--temperature', '-1'], /temperature/],
     [['--temperature', 'warm'], /--temperature.* takes a number, got "warm"/],
+    [['--temperature', '0x1'], /--temperature.* takes a number, got "0x1"/],
     [['--top-k', '1.5'], /topK/],
     [['--seed', '0.5'], /--seed takes a whole number/],
     [['--seed', '18446744073709551616'], /seed/],
