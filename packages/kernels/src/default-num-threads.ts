@@ -7,10 +7,9 @@ import { dirname, join } from 'node:path';
  * most what its control groups' quotas pay for, rounded up; on machines with many cores about a sixth of them is left to
  * the JavaScript thread and to others.
  */
-export function defaultNumThreads(): number {
-  const limit = cgroupCpuLimit();
-  const processors = Math.max(1, Math.min(availableParallelism(), Math.ceil(limit)));
-  return processors - Math.floor(processors / 6);
+export function defaultNumThreads(processors = availableParallelism(), quota = cgroupCpuLimit()): number {
+  const usable = Math.max(1, Math.min(processors, Math.ceil(quota)));
+  return usable - Math.floor(usable / 6);
 }
 
 /**

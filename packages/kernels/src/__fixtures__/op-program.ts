@@ -90,7 +90,8 @@ export async function loadOps(backend: Backend, spec: OpProgram): Promise<{ prog
   return { program, weights: await backend.loadWeights(program.weights, sources) };
 }
 
-function opProgram(spec: OpProgram, rows: number): Program {
+/** The program alone; weights are `w0`, `w1` ... and `input`, in this order. */
+export function opProgram(spec: OpProgram, rows: number): Program {
   const weights: WeightSpec[] = (spec.weights ?? []).map(({ role, shape }, i) => ({ name: `w${i}`, role, shape }));
   weights.push({ name: 'input', role: 'matrix', shape: [rows, spec.inputWidth] });
   const inputWeight = weights.length - 1;

@@ -1,0 +1,46 @@
+// Tests under sanitizers, on Linux with g++ or clang; takes a few minutes. Not part of the default suite.
+//
+// 1. The thread pool alone, under the thread sanitizer.
+// 2. The addon with the address and undefined-behaviour sanitizers, under this package's tests. Node.js itself is not
+//    instrumented, so the address sanitizer is preloaded, and leaks (Node.js's own) are not reported.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cmakeJs, sourceHash, writeSourceHash } from './build-native.mjs';
+
+const packageDir = dirname(dirname(fileURLToPath(import.meta.url)));
+const rootDir = join(packageDir, '../..');
+const buildDir = 'build-sanitize';
+const compiler = process.env.CXX ?? 'c++';
+
+function run(command, args, options = {}) {
+  console.log(`> ${command} ${args.join(' ')}`);
+  const { status } = spawnSync(command, args, { stdio: 'inherit', cwd: packageDir, ...options });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+mkdirSync(join(packageDir, buildDir), { recursive: true });
+const poolTest = join(buildDir, 'thread_pool_test');
+const poolSources = ['native/tests/thread_pool_test.cc', 'native/runtime/thread_pool.cc'];
+run(compiler, ['-std=c++17', '-O1', '-g', '-fsanitize=thread', '-Inative', ...poolSources, '-o', poolTest, '-pthread']);
+run(join(packageDir, poolTest), []);
+
+writeSourceHash(buildDir, sourceHash());
+console.log('building the addon with sanitizers ...');
+cmakeJs(['--out', buildDir, '--CDHEARTH_SANITIZE=ON', '--parallel', String(availableParallelism())]);
+
+const asan = execFileSync(compiler, ['-print-file-name=libasan.so'], { encoding: 'utf8' }).trim();
+// environments.test.ts looks at the release build and at processes that end by themselves.
+run('npx', ['vitest', 'run', 'packages/kernels', '--exclude', '**/environments.test.ts'], {
+  cwd: rootDir,
+  env: {
+    ...process.env,
+    HEARTH_KERNELS_ADDON: join(packageDir, buildDir, 'Release/hearth_kernels.node'),
+    LD_PRELOAD: asan,
+    ASAN_OPTIONS: 'detect_leaks=0',
+    UBSAN_OPTIONS: 'print_stacktrace=1',
+  },
+});
