@@ -1,8 +1,8 @@
-import { createInterface, type Interface } from 'node:readline/promises';
 import { HearthError } from '@hearth/core';
 import { chat, type GenerateResult, type Generation, type Model, type Session } from '@hearth/engine';
 import { type SamplingFlags, samplingParams } from './sampling-options.ts';
 import { printable } from './terminal/format.ts';
+import { MessageReader } from './terminal/message-reader.ts';
 import { stylesFor } from './terminal/styles.ts';
 
 type Message = {
@@ -20,7 +20,7 @@ const help = `/help            this list
 /reset           start anew
 /stats           tokens and speed of the last answer
 /exit            leave (also Ctrl-D)
-Ctrl-C stops an answer. A line that ends in \\ goes on in the next one.`;
+Ctrl-C stops an answer. A line that ends in \\ goes on in the next one; pasted lines stay together until Enter.`;
 
 /** A conversation in the terminal: one session of the model, so that each turn computes only what is new. */
 export class Conversation {
@@ -44,38 +44,26 @@ export class Conversation {
 
   /** Reads and answers until the user leaves. */
   async run(): Promise<void> {
-    const lines = createInterface({ input: process.stdin, output: process.stdout, historySize: 1000 });
-    lines.on('SIGINT', () => {
-      if (this.#answering) void this.#answering.cancel();
-      else lines.close();
+    const stopAnswer = () => void this.#answering?.cancel();
+    const messages = new MessageReader({
+      input: process.stdin,
+      output: process.stdout,
+      onInterrupt: stopAnswer,
+      onClose: stopAnswer,
     });
-    const ended = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
-    this.#signal.addEventListener('abort', () => lines.close(), { once: true });
+    const leave = () => messages.close();
+    this.#signal.addEventListener('abort', leave, { once: true });
     try {
       for (;;) {
-        const text = await Promise.race([this.#readMessage(lines), ended]);
+        const text = await messages.next();
         if (text === undefined || text === '/exit' || text === '/quit') break;
         if (text.startsWith('/')) this.#command(text);
         else if (text !== '') await this.#answer(text);
       }
     } finally {
-      lines.close();
+      this.#signal.removeEventListener('abort', leave);
+      messages.close();
       await this.#session.dispose();
-    }
-  }
-
-  async #readMessage(lines: Interface): Promise<string | undefined> {
-    const parts: string[] = [];
-    try {
-      for (;;) {
-        const line = await lines.question(parts.length === 0 ? this.#styles.cyan('> ') : '. ');
-        if (!line.endsWith('\\')) return [...parts, line].join('\n').trim();
-        parts.push(line.slice(0, -1));
-      }
-    } catch (error) {
-      // The interface was closed while it waited: the user has left.
-      if ((error as NodeJS.ErrnoException).name === 'AbortError') return undefined;
-      throw error;
     }
   }
 
