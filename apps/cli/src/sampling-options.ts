@@ -49,7 +49,8 @@ function number(flags: string, description: string): Option {
 export function parseNumber(text: string, flag: string): number {
   const value = Number(text);
   // Number() alone would also read blanks, 0x10 and Infinity.
-  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) throw new UsageError(`${flag} takes a number, got "${text}".`);
+  const isDecimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
+  if (!isDecimal) throw new UsageError(`${flag} takes a number, got "${text}".`);
   return value;
 }
 

@@ -27,6 +27,7 @@ export {
   UnsupportedError,
 } from './errors/errors.ts';
 export { HearthError, type HearthErrorOptions } from './errors/hearth-error.ts';
+export { isNestedDeeperThan } from './json/nesting.ts';
 export { exp32 } from './math/exp32.ts';
 export { fma32 } from './math/fma32.ts';
 export { log32 } from './math/log32.ts';

@@ -1,10 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
-import { InvalidModelError } from '@hearth/core';
+import { InvalidModelError, isNestedDeeperThan } from '@hearth/core';
 
-/**
- * Deepest nesting that is accepted; real configurations have less than ten levels. JSON.parse takes any depth, but what
- * comes after it (hashing, sending to a worker) recurses and would end with the stack.
- */
+/** Deepest nesting that is accepted, because hashing and sending to a worker recurse. Real files have less than ten levels. */
 const maxDepth = 64;
 
 /** Whether `path` is a file (links are followed). */
@@ -50,25 +47,12 @@ export async function readJsonObject(path: string, maxBytes: number): Promise<Re
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidModelError(`${path} must hold a JSON object.`, { details: { path } });
   }
-  if (isDeeperThan(value, maxDepth)) {
+  if (isNestedDeeperThan(value, maxDepth)) {
     throw new InvalidModelError(`${path} is nested more than ${maxDepth} levels deep.`, {
       details: { path, maxDepth },
     });
   }
   return value as Record<string, unknown>;
-}
-
-/** Level by level, so that the depth of the value does not become depth of the stack. */
-function isDeeperThan(value: object, depth: number): boolean {
-  let level: object[] = [value];
-  for (let number = 1; number <= depth && level.length > 0; number++) {
-    level = level.flatMap((container) => Object.values(container).filter(isContainer));
-  }
-  return level.length > 0;
-}
-
-function isContainer(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }
 
 function unreadable(path: string, cause: Error): InvalidModelError {

@@ -1,4 +1,4 @@
-import { InvalidModelError } from '@hearth/core';
+import { InvalidModelError, LimitExceededError } from '@hearth/core';
 import {
   NFCNormalizer,
   NFDNormalizer,
@@ -16,6 +16,12 @@ import { split } from './split.ts';
 /** One step of cutting a text into words. `isStart` is true for the piece that begins the whole text. */
 type CutStep = (pieces: string[], isStart: boolean) => string[];
 
+/**
+ * Longest text that a normalizer may make, in UTF-16 units; the default limit of a text is a quarter of it. A file may
+ * replace one letter by a thousand, several times over.
+ */
+const maxNormalizedLength = 2 ** 26;
+
 /** Normalizes text and cuts it into words, with the normalizers and the pattern translation of @huggingface/tokenizers. */
 export class TextPipeline {
   readonly #normalizers: readonly Normalizer[];
@@ -27,13 +33,30 @@ export class TextPipeline {
   }
 
   normalize(text: string): string {
-    return this.#normalizers.reduce((sofar, normalizer) => normalizer.normalize(sofar), text);
+    return this.#normalizers.reduce((sofar, normalizer) => normalizeBounded(normalizer, sofar), text);
   }
 
   /** @param isStart whether nothing, not even a token, stands before this text */
   cut(text: string, isStart: boolean): string[] {
     return this.#steps.reduce((pieces, step) => step(pieces, isStart), [text]);
   }
+}
+
+/** @throws LimitExceededError when the text grows beyond all measure */
+function normalizeBounded(normalizer: Normalizer, text: string): string {
+  let cause: unknown;
+  try {
+    const normalized = normalizer.normalize(text);
+    if (normalized.length <= maxNormalizedLength) return normalized;
+  } catch (error) {
+    // "Invalid string length": it did not even fit into a string.
+    if (!(error instanceof RangeError)) throw error;
+    cause = error;
+  }
+  throw new LimitExceededError(
+    `The normalizer of the tokenizer makes more than ${maxNormalizedLength} UTF-16 units of a text of ${text.length}. The tokenizer is damaged, or the text is too long.`,
+    { cause, details: { limit: 'normalizedLength', maxNormalizedLength, length: text.length } },
+  );
 }
 
 const unicodeNormalizers = { NFC: NFCNormalizer, NFD: NFDNormalizer, NFKC: NFKCNormalizer, NFKD: NFKDNormalizer };

@@ -1,5 +1,8 @@
-import { InvalidModelError } from '@hearth/core';
+import { InvalidModelError, isNestedDeeperThan } from '@hearth/core';
 import { findJsonError } from './find-json-error.ts';
+
+/** Deepest nesting that is accepted, because reading it recurses. Real tokenizers have less than ten levels. */
+const maxDepth = 64;
 
 /**
  * Parses a JSON file and says where it is damaged, by line and column (both from 1).
@@ -13,6 +16,16 @@ export function parseJson(source: string | Uint8Array, file: string): unknown {
     // JSON forbids it (RFC 8259, 8.1) and the reference reader refuses it; a file with one was saved by a wrong editor.
     throw damaged(file, text, 0, 'it begins with a byte order mark', 'Save it as UTF-8 without one.');
   }
+  const value = parse(text, file);
+  if (isNestedDeeperThan(value, maxDepth)) {
+    throw new InvalidModelError(`${file} is nested more than ${maxDepth} levels deep.`, {
+      details: { file, maxDepth },
+    });
+  }
+  return value;
+}
+
+function parse(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

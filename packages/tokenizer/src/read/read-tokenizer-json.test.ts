@@ -89,6 +89,16 @@ describe('a damaged file', () => {
     expect(failure(() => parseJson(bytes, 'tokenizer.json')).message).toContain('byte order mark');
   });
 
+  it('refuses nesting that reading it would not survive', () => {
+    const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+    expect(parseJson(nested(64), 'tokenizer.json')).toHaveProperty('a');
+    for (const depth of [65, 200_000]) {
+      const refusal = failure(() => parseJson(nested(depth), 'tokenizer.json'));
+      expect(refusal).toBeInstanceOf(InvalidModelError);
+      expect(refusal.message).toContain('nested more than 64 levels deep');
+    }
+  });
+
   it('says that it is not UTF-8', () => {
     expect(failure(() => parseJson(new Uint8Array([0x22, 0xff, 0x22]), 'tokenizer.json')).message).toContain('UTF-8');
   });
