@@ -1,5 +1,6 @@
 import type { Backend } from '@hearth/core';
 import type { Generation, PreparedModel } from '@hearth/engine';
+import { resolveSamplingParams } from '@hearth/sampler';
 import { Command } from 'commander';
 import { generateReport } from '../generate-report.ts';
 import { addModelOptions, loadProgress, type ModelFlags, openModel } from '../model-options.ts';
@@ -48,7 +49,9 @@ export async function generate(flags: GenerateFlags, signal: AbortSignal): Promi
   const start = performance.now();
   const { resolved, backend, prepared } = await openModel(flags, signal);
   try {
-    // Prompts that cannot work are refused here, before the weights are loaded.
+    // What cannot work is refused here, before the weights are loaded.
+    const sampling = { ...samplingParams(flags), logprobs: flags.logprobs };
+    resolveSamplingParams(sampling, prepared.info.vocabSize);
     const tokenIds = await encodePrompt(prepared, prompt, flags, signal);
     prepared.checkPrompt(tokenIds);
     const progress = loadProgress('Loading weights');
@@ -58,10 +61,9 @@ export async function generate(flags: GenerateFlags, signal: AbortSignal): Promi
     const loadMs = performance.now() - start;
     try {
       const generation = model.createSession({ tokenIds }).generate({
-        ...samplingParams(flags),
+        ...sampling,
         maxTokens: flags.maxTokens,
         stop: flags.stop,
-        logprobs: flags.logprobs,
         profile: flags.profile,
         signal,
       });
