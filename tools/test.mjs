@@ -28,6 +28,9 @@ runMain(() => {
   const skipped = numPendingTests + numTodoTests;
   console.log(`${numPassedTests} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
   if (failed > 0) process.exitCode = 1;
+  if (skipped > 0 && process.env.NO_SKIPS) {
+    throw new SetupError('Tests were skipped, and NO_SKIPS is set: the model or the kernels are not there.');
+  }
   if (numPassedTests === 0) throw new SetupError('No test was run.');
 });
 
