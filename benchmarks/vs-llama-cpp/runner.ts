@@ -35,9 +35,14 @@ export class Runner {
   }
 }
 
+/** The next message of a runner; rejects when it ends instead. */
 async function receive(child: ChildProcess): Promise<unknown[]> {
-  const ended = once(child, 'exit').then(([code]) => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const ended = once(child, 'exit', { signal }).then(([code]) => {
     throw new Error(`A runner ended with exit code ${code}.`);
   });
-  return Promise.race([once(child, 'message'), ended]) as Promise<unknown[]>;
+  // Whichever comes second is no longer waited for; its listener goes with the signal.
+  ended.catch(() => {});
+  return Promise.race([once(child, 'message', { signal }), ended]).finally(() => controller.abort());
 }

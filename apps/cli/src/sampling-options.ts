@@ -17,9 +17,12 @@ export interface SamplingFlags {
   seed?: bigint;
 }
 
-/** Ranges are checked by the sampler, which knows them; here text only becomes numbers. */
-export function addSamplingOptions(command: Command): Command {
-  return command
+/**
+ * Ranges are checked by the sampler, which knows them; here text only becomes numbers.
+ * @param defaults of this command, where they differ from the sampler's
+ */
+export function addSamplingOptions(command: Command, defaults: SamplingFlags = {}): Command {
+  command
     .addOption(number('--temperature <t>', 'randomness; 0 always takes the best token').default(0))
     .addOption(number('--top-k <k>', 'keep the k best tokens'))
     .addOption(number('--top-p <p>', 'keep the best tokens that make up this probability'))
@@ -31,6 +34,11 @@ export function addSamplingOptions(command: Command): Command {
     .addOption(number('--presence-penalty <p>', 'discourage tokens that came'))
     .option('--logit-bias <id=value>', 'add to the score of a token id; may be repeated', collectBias)
     .option('--seed <n>', '64-bit seed of the draws', parseSeed);
+  for (const [name, value] of Object.entries(defaults)) {
+    command.options.find((option) => option.attributeName() === name)!.default(value);
+    command.setOptionValueWithSource(name, value, 'default');
+  }
+  return command;
 }
 
 /** The sampling parameters among the flags; absent ones are left out, so that the sampler's defaults hold. */

@@ -1,5 +1,5 @@
 import { type TransferListItem, Worker, type WorkerOptions } from 'node:worker_threads';
-import { LimitExceededError } from '@hearth/core';
+import { InvalidArgumentError, LimitExceededError } from '@hearth/core';
 import type { WorkerReply, WorkerRequest } from './protocol.ts';
 import { WorkerFailedError } from './worker-failed-error.ts';
 import { isTypeScript } from './worker-url.ts';
@@ -63,6 +63,12 @@ function workerArguments(url: URL, name: string, heapLimitMiB: number | undefine
   const options: WorkerOptions = { name, execArgv: [] };
   if (heapLimitMiB !== undefined) options.resourceLimits = { maxOldGenerationSizeMb: heapLimitMiB };
   if (!isTypeScript(url.href)) return [url, options];
+  if (!isTypeScript(import.meta.url)) {
+    throw new InvalidArgumentError(
+      `${url.href} is a TypeScript source, which a worker thread does not load. Build it and pass the URL of the built file.`,
+      { details: { url: url.href } },
+    );
+  }
   return [new URL('./source-worker.mjs', import.meta.url), { ...options, workerData: { hearthWorkerUrl: url.href } }];
 }
 

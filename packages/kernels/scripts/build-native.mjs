@@ -3,7 +3,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ const addon = join(packageDir, 'build/Release/hearth_kernels.node');
 const require = createRequire(import.meta.url);
 
 /** Hash of everything that the binary depends on, besides the compiler. */
-export function sourceHash() {
+function sourceHash() {
   const hash = createHash('sha256');
   const files = readdirSync(join(packageDir, 'native'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.(cc|h|map)$/.test(entry.name))
@@ -27,17 +27,13 @@ export function sourceHash() {
   return hash.digest('hex').slice(0, 32);
 }
 
-/** Writes the hash where the addon's sources include it from. */
-export function writeSourceHash(buildDir, hash) {
-  const directory = join(packageDir, buildDir, 'generated');
-  mkdirSync(directory, { recursive: true });
-  writeFileSync(join(directory, 'source_hash.h'), `#define HEARTH_SOURCE_HASH "${hash}"\n`);
-}
-
-/** Runs cmake-js in this package; its output is shown only when it fails. */
+/**
+ * Runs cmake-js in this package; its output is shown only when it fails. The source hash goes along as a definition, because a
+ * full rebuild, which cmake-js does by itself after a failed build, deletes every file below the build folder.
+ */
 export function cmakeJs(args, options = {}) {
   const cli = join(dirname(require.resolve('cmake-js/package.json')), 'bin/cmake-js');
-  const result = spawnSync(process.execPath, [cli, 'compile', ...args], {
+  const result = spawnSync(process.execPath, [cli, 'compile', `--CDHEARTH_SOURCE_HASH=${sourceHash()}`, ...args], {
     cwd: packageDir,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
@@ -59,7 +55,6 @@ function main() {
   }
   const start = Date.now();
   console.log('native kernels: building (a minute when nothing is built yet) ...');
-  writeSourceHash('build', hash);
   cmakeJs(['--parallel', String(availableParallelism())]);
   console.log(`native kernels: built in ${((Date.now() - start) / 1000).toFixed(1)} s`);
 }

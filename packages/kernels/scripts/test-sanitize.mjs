@@ -9,7 +9,7 @@ import { mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cmakeJs, sourceHash, writeSourceHash } from './build-native.mjs';
+import { cmakeJs } from './build-native.mjs';
 
 const packageDir = dirname(dirname(fileURLToPath(import.meta.url)));
 const rootDir = join(packageDir, '../..');
@@ -28,7 +28,6 @@ const poolSources = ['native/tests/thread_pool_test.cc', 'native/runtime/thread_
 run(compiler, ['-std=c++17', '-O1', '-g', '-fsanitize=thread', '-Inative', ...poolSources, '-o', poolTest, '-pthread']);
 run(join(packageDir, poolTest), []);
 
-writeSourceHash(buildDir, sourceHash());
 console.log('building the addon with sanitizers ...');
 cmakeJs(['--out', buildDir, '--CDHEARTH_SANITIZE=ON', '--parallel', String(availableParallelism())]);
 

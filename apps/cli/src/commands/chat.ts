@@ -14,6 +14,9 @@ interface ChatFlags extends ModelFlags, SamplingFlags {
 
 const defaultMaxTokens = 1024;
 
+/** Small models repeat themselves for ever in greedy conversations; a mild penalty on the last tokens breaks the circle. */
+const chatSampling: SamplingFlags = { repetitionPenalty: 1.1, repetitionWindow: 64 };
+
 export function chatCommand(signal: AbortSignal): Command {
   const command = new Command('chat')
     .description('Talk to a model. Without a terminal, standard input is one prompt, answered once.')
@@ -24,7 +27,7 @@ export function chatCommand(signal: AbortSignal): Command {
       (t) => parseWhole(t, '--max-tokens', 1),
       defaultMaxTokens,
     );
-  addSamplingOptions(addModelOptions(command));
+  addSamplingOptions(addModelOptions(command), chatSampling);
   return command.action((flags: ChatFlags) =>
     process.stdin.isTTY ? openChat(flags, signal) : generate(flags, signal),
   );

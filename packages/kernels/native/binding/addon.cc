@@ -11,7 +11,6 @@
 #include "binding/weights_object.h"
 #include "kernels/cpu_features.h"
 #include "kernels/dispatch.h"
-#include "source_hash.h"
 
 namespace hearth {
 namespace {

@@ -32,7 +32,8 @@ PageRange whole_pages(int64_t offset, int64_t length, int64_t size) {
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path, FileAccess access) : path_(path) {
-  descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK: opening a pipe must not wait for its writer; for regular files it changes nothing.
+  descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) fail(kInvalidModel, "Cannot open ", path, ": ", std::strerror(errno), ".");
   struct stat status;
   if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
