@@ -1,5 +1,5 @@
 import type { Backend, CacheDtype } from '@hearth/core';
-import { type LoadProgress, type PreparedModel, prepareModel } from '@hearth/engine';
+import { type LoadProgress, type Model, type PreparedModel, prepareModel } from '@hearth/engine';
 import { defaultModelName, type ResolvedModel, resolveModel } from '@hearth/hub';
 import { createCpuBackend } from '@hearth/kernels';
 import { createDefaultBackend } from '@hearth/llm';
@@ -84,17 +84,25 @@ export function openBackend(flags: BackendFlags): Promise<Backend> {
   return flags.backend === 'cpu' ? createCpuBackend(options) : createDefaultBackend(options);
 }
 
-/** Shows the loading of weights on standard error, where it takes long enough to be seen. */
-export function loadProgress(label: string): { onProgress(progress: LoadProgress): void; stop(): void } {
+/** Loads the weights, with progress on standard error where it takes long enough to be seen. */
+export async function loadWeights({ prepared }: OpenedModel, flags: ModelFlags, signal: AbortSignal): Promise<Model> {
   // Below this a bar would only flicker.
   const worthShowing = 500_000_000;
-  const bar = byteProgress(label);
-  return {
-    onProgress(progress) {
-      if (progress.phase === 'weights' && progress.totalBytes > worthShowing) {
-        bar.update(progress.doneBytes, progress.totalBytes);
-      }
-    },
-    stop: () => bar.stop(),
+  const bar = byteProgress('Loading weights');
+  const onProgress = (progress: LoadProgress) => {
+    if (progress.phase === 'weights' && progress.totalBytes > worthShowing) {
+      bar.update(progress.doneBytes, progress.totalBytes);
+    }
   };
+  try {
+    return await prepared.loadWeights({ cacheDtype: flags.cacheType, signal, onProgress });
+  } finally {
+    bar.stop();
+  }
+}
+
+/** Closes what `openModel` opened; a model loaded from it is disposed before. */
+export async function closeModel({ prepared, backend }: OpenedModel): Promise<void> {
+  await prepared.dispose();
+  await backend.dispose();
 }

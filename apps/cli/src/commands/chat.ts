@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { Conversation } from '../conversation.ts';
-import { addModelOptions, loadProgress, type ModelFlags, openModel } from '../model-options.ts';
+import { addModelOptions, closeModel, loadWeights, type ModelFlags, openModel } from '../model-options.ts';
 import { addSamplingOptions, parseWhole, type SamplingFlags } from '../sampling-options.ts';
 import { printable } from '../terminal/format.ts';
 import { stylesFor } from '../terminal/styles.ts';
@@ -34,15 +34,13 @@ export function chatCommand(signal: AbortSignal): Command {
 }
 
 async function openChat(flags: ChatFlags, signal: AbortSignal): Promise<void> {
-  const { resolved, backend, prepared } = await openModel(flags, signal);
+  const opened = await openModel(flags, signal);
+  const { resolved, prepared } = opened;
   try {
     if (prepared.chatTemplate === null) {
       throw new UsageError(`${resolved.name} has no chat template; use \`hearth generate\` to continue a text.`);
     }
-    const progress = loadProgress('Loading weights');
-    const model = await prepared
-      .loadWeights({ cacheDtype: flags.cacheType, signal, onProgress: progress.onProgress })
-      .finally(progress.stop);
+    const model = await loadWeights(opened, flags, signal);
     try {
       const { variant, numThreads } = model.info.backend;
       const threads = `${numThreads} ${numThreads === 1 ? 'thread' : 'threads'}`;
@@ -53,7 +51,6 @@ async function openChat(flags: ChatFlags, signal: AbortSignal): Promise<void> {
       await model.dispose();
     }
   } finally {
-    await prepared.dispose();
-    await backend.dispose();
+    await closeModel(opened);
   }
 }

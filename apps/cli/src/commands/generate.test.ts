@@ -10,6 +10,14 @@ const tiny = ['-m', tinyLlama, '--backend', 'reference'];
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const terminalControl = /[\u001b\r]/;
 
+/** An answer that is still being made when its first text arrives. */
+function startLongAnswer() {
+  const sampling = ['--temperature', '1', '--seed', '1'];
+  const child = spawnCli(['generate', ...tiny, '--raw', '-p', 'abc', '-n', '500', ...sampling]);
+  child.stdin!.end();
+  return child;
+}
+
 describe('hearth generate', () => {
   it('prints the answer and a newline on standard output, and nothing else anywhere', async () => {
     const json = await runCli(['generate', ...tiny, '--prompt', 'abc', '-n', '8', '--json']);
@@ -127,20 +135,7 @@ describe('hearth generate', () => {
   });
 
   it('ends quietly when the reader of its output goes away', async () => {
-    const child = spawnCli([
-      'generate',
-      ...tiny,
-      '--raw',
-      '-p',
-      'abc',
-      '-n',
-      '500',
-      '--temperature',
-      '1',
-      '--seed',
-      '1',
-    ]);
-    child.stdin!.end();
+    const child = startLongAnswer();
     const ended = outcome(child);
     await once(child.stdout!, 'data');
     child.stdout!.destroy();
@@ -149,20 +144,7 @@ describe('hearth generate', () => {
   });
 
   it('ends quietly on Ctrl-C and stops the work', async () => {
-    const child = spawnCli([
-      'generate',
-      ...tiny,
-      '--raw',
-      '-p',
-      'abc',
-      '-n',
-      '500',
-      '--temperature',
-      '1',
-      '--seed',
-      '1',
-    ]);
-    child.stdin!.end();
+    const child = startLongAnswer();
     const ended = outcome(child);
     await once(child.stdout!, 'data');
     child.kill('SIGINT');

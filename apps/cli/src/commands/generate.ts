@@ -1,9 +1,8 @@
-import type { Backend } from '@hearth/core';
 import type { Generation, PreparedModel } from '@hearth/engine';
 import { resolveSamplingParams } from '@hearth/sampler';
 import { Command } from 'commander';
 import { generateReport } from '../generate-report.ts';
-import { addModelOptions, loadProgress, type ModelFlags, openModel } from '../model-options.ts';
+import { addModelOptions, closeModel, loadWeights, type ModelFlags, openModel } from '../model-options.ts';
 import { profileTable } from '../profile-table.ts';
 import { addSamplingOptions, parseWhole, type SamplingFlags, samplingParams } from '../sampling-options.ts';
 import { printable } from '../terminal/format.ts';
@@ -47,17 +46,15 @@ export async function generate(flags: GenerateFlags, signal: AbortSignal): Promi
   }
   if (flags.logprobs !== undefined && !flags.json) throw new UsageError('--logprobs needs --json.');
   const start = performance.now();
-  const { resolved, backend, prepared } = await openModel(flags, signal);
+  const opened = await openModel(flags, signal);
+  const { resolved, prepared } = opened;
   try {
     // What cannot work is refused here, before the weights are loaded.
     const sampling = { ...samplingParams(flags), logprobs: flags.logprobs };
     resolveSamplingParams(sampling, prepared.info.vocabSize);
     const tokenIds = await encodePrompt(prepared, prompt, flags, signal);
     prepared.checkPrompt(tokenIds);
-    const progress = loadProgress('Loading weights');
-    const model = await prepared
-      .loadWeights({ cacheDtype: flags.cacheType, signal, onProgress: progress.onProgress })
-      .finally(progress.stop);
+    const model = await loadWeights(opened, flags, signal);
     const loadMs = performance.now() - start;
     try {
       const generation = model.createSession({ tokenIds }).generate({
@@ -78,7 +75,7 @@ export async function generate(flags: GenerateFlags, signal: AbortSignal): Promi
       await model.dispose();
     }
   } finally {
-    await closeQuietly(prepared, backend);
+    await closeModel(opened);
   }
 }
 
@@ -110,11 +107,6 @@ async function printText(generation: Generation): Promise<void> {
     if (!process.stdout.write(text)) await new Promise((resolve) => process.stdout.once('drain', resolve));
   }
   process.stdout.write('\n');
-}
-
-async function closeQuietly(prepared: PreparedModel, backend: Backend): Promise<void> {
-  await prepared.dispose();
-  await backend.dispose();
 }
 
 function whole(flag: string, least: number): (text: string) => number {
