@@ -13,7 +13,7 @@ export {
   type StepOutput,
   type StepResult,
 } from './backend/backend.ts';
-export { checkFileRange, type FileMapper, type MappedFile, MemoryFile } from './backend/files.ts';
+export { checkFileRange, DerivedFile, type FileMapper, type MappedFile, MemoryFile } from './backend/files.ts';
 export type { LoadWeightsOptions, WeightSource, WeightSpec, Weights } from './backend/weights.ts';
 export {
   AbortError,
@@ -31,10 +31,12 @@ export { isNestedDeeperThan } from './json/nesting.ts';
 export { exp32 } from './math/exp32.ts';
 export { fma32 } from './math/fma32.ts';
 export { log32 } from './math/log32.ts';
+export { tanh32 } from './math/tanh32.ts';
 export { type Batch, type BatchLimits, type BlockTable, checkBatch } from './program/batch.ts';
 export { checkProgram, type OpAccess, opAccess } from './program/check-program.ts';
 export type {
   Activation,
+  ActivationOp,
   AddOp,
   AddRmsNormOp,
   AttentionOp,
@@ -46,7 +48,9 @@ export type {
   EmbedOp,
   GatedActivationOp,
   GatherRowsOp,
+  LayerNormOp,
   LinearOp,
+  MoeMlpOp,
   Op,
   Program,
   RmsNormOp,
@@ -54,6 +58,7 @@ export type {
   RopeSpec,
   RopeTableOp,
   RowKind,
+  SoftcapOp,
   View,
   WeightId,
   WriteCacheOp,
@@ -61,8 +66,10 @@ export type {
 export {
   type DtypeInfo,
   isQuantizedDtype,
+  type PlainDtype,
   type QuantizedDtype,
   type WeightDtype,
+  type WeightDtypeInfo,
   weightByteLength,
   weightDtypes,
 } from './tensor/dtypes.ts';

@@ -7,12 +7,25 @@ export function emitOps(graph: Graph, views: readonly View[], node: Node): Op[] 
   const view = (value: ValueId) => views[value]!;
   switch (node.kind) {
     case 'embed':
-      return [{ kind: 'embed', name: name(node.out), weight: node.weight, out: view(node.out) }];
+      return [
+        {
+          kind: 'embed',
+          name: name(node.out),
+          weight: node.weight,
+          ids: node.ids,
+          scale: node.scale,
+          out: view(node.out),
+        },
+      ];
     case 'rope-table':
       return [{ kind: 'rope-table', name: name(node.out), rope: node.rope, out: view(node.out) }];
     case 'rms-norm': {
       const { weight, eps } = node;
       return [{ kind: 'rms-norm', name: name(node.out), x: view(node.x), weight, eps, out: view(node.out) }];
+    }
+    case 'layer-norm': {
+      const { weight, bias, eps } = node;
+      return [{ kind: 'layer-norm', name: name(node.out), x: view(node.x), weight, bias, eps, out: view(node.out) }];
     }
     case 'linear':
       return [
@@ -25,6 +38,8 @@ export function emitOps(graph: Graph, views: readonly View[], node: Node): Op[] 
           out: wholeView(views, node),
         },
       ];
+    case 'split':
+      return [];
     case 'rope': {
       const { headDim, rotaryDim } = node;
       return [{ kind: 'rope', name: name(node.out), x: view(node.out), table: view(node.table), headDim, rotaryDim }];
@@ -48,10 +63,34 @@ export function emitOps(graph: Graph, views: readonly View[], node: Node): Op[] 
         },
       ];
     }
+    case 'activation': {
+      const { activation } = node;
+      return [{ kind: 'activation', name: name(node.out), activation, x: view(node.x), out: view(node.out) }];
+    }
     case 'gated-activation': {
       const { activation } = node;
       const [gate, up, out] = [view(node.gate), view(node.up), view(node.out)];
       return [{ kind: 'gated-activation', name: name(node.out), activation, gate, up, out }];
+    }
+    case 'softcap':
+      return [{ kind: 'softcap', name: name(node.out), x: view(node.out), cap: node.cap }];
+    case 'moe-mlp': {
+      const { gates, ups, downs, numExpertsPerToken, normalizeWeights, activation } = node;
+      return [
+        {
+          kind: 'moe-mlp',
+          name: name(node.out),
+          x: view(node.x),
+          routerLogits: view(node.routerLogits),
+          gates,
+          ups,
+          downs,
+          numExpertsPerToken,
+          normalizeWeights,
+          activation,
+          out: view(node.out),
+        },
+      ];
     }
     case 'add':
       return [{ kind: 'add', name: name(node.out), residual: view(node.out), delta: view(node.delta) }];

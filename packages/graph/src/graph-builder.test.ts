@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type RopeSpec } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { GraphBuilder } from './graph-builder.ts';
+import { lower } from './lower.ts';
 
 const shape = { name: 'test', hiddenSize: 8, vocabSize: 20, contextLength: 32 };
 const rope: RopeSpec = { invFreq: Float32Array.of(1, 0.1), rotaryDim: 4, attentionScaling: 1 };
@@ -50,7 +51,51 @@ describe('GraphBuilder', () => {
     const rows = g.outputRows(x);
     const graph = g.outputs({ hidden: rows, logits: g.linear(rows, g.weight('h.weight', [20, 8])) });
     const constants = graph.nodes.map((node) => ('eps' in node ? node.eps : 'scale' in node ? node.scale : null));
-    expect(constants.filter((value) => value !== null)).toEqual([Math.fround(1e-5), Math.fround(0.3)]);
+    // The embedding's scale is the first.
+    expect(constants.filter((value) => value !== null)).toEqual([1, Math.fround(1e-5), Math.fround(0.3)]);
+  });
+
+  it('normalises heads with a weight of one head, and leaves such norms out of the fusion', () => {
+    const { g, x } = start();
+    const sum = g.add(x, g.linear(x, g.weight('p.weight', [8, 8])), { name: 'sum' });
+    const normed = g.rmsNorm(sum, g.weight('q_norm.weight', [4]), 1e-5);
+    const rows = g.outputRows(normed);
+    const graph = g.outputs({ hidden: rows, logits: g.linear(rows, g.weight('h.weight', [20, 8])) });
+    expect(lower(graph).ops.map(({ kind }) => kind)).toEqual([
+      'embed',
+      'linear',
+      'add',
+      'rms-norm',
+      'gather-rows',
+      'linear',
+    ]);
+  });
+
+  it('cuts a fused projection into views of it, which nothing else may read', () => {
+    const { g, x } = start();
+    const fused = g.linear(x, g.weight('qkv.weight', [16, 8]));
+    const [q, k, v] = g.split(fused, [
+      { name: 'q', width: 8 },
+      { name: 'k', width: 4 },
+      { name: 'v', width: 4 },
+    ]);
+    const attended = g.attention(q, k, v, { name: 'a', numHeads: 2, numKvHeads: 1, headDim: 4, scale: 1 });
+    const rows = g.outputRows(attended);
+    const graph = g.outputs({ hidden: rows, logits: g.linear(rows, g.weight('h.weight', [20, 8])) });
+    const { ops } = lower(graph, { captures: ['qkv', 'k'] });
+    expect(ops.map(({ kind }) => kind)).toEqual([
+      'embed',
+      'linear',
+      'capture',
+      'capture',
+      'write-cache',
+      'attention',
+      'gather-rows',
+      'linear',
+    ]);
+    const cached = ops.find((op) => op.kind === 'write-cache')!;
+    expect([cached.k.column, cached.v.column]).toEqual([8, 12]);
+    expect(() => g.split(x, [{ name: 'part', width: 7 }])).toThrow(/the parts of e: got a width of 7, expected 8/);
   });
 
   it.each<[string, (parts: ReturnType<typeof start>) => unknown, RegExp]>([

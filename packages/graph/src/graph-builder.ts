@@ -5,41 +5,20 @@ import {
   InvalidArgumentError,
   type RopeSpec,
   type RowKind,
-  type WeightSpec,
 } from '@hearth/core';
-import type { Graph, Node, ValueId, ValueSpec } from './graph.ts';
-
-/** A matrix [tokens or outputs, width] of the model being built. Only its builder can make one. */
-export interface Value extends ValueSpec {
-  readonly id: ValueId;
-}
-
-/** A weight that the definition looked up. */
-export interface Weight extends WeightSpec {
-  /** Index into `Graph.weights`. */
-  readonly id: number;
-}
-
-export interface ModelShape {
-  readonly name: string;
-  readonly hiddenSize: number;
-  readonly vocabSize: number;
-  readonly contextLength: number;
-}
-
-export interface AttentionAttributes {
-  /** The boundary, such as `model.layers.0.self_attn.attention`. */
-  readonly name: string;
-  readonly numHeads: number;
-  readonly numKvHeads: number;
-  readonly headDim: number;
-  /** Multiplies the scores; 1 / sqrt(headDim) in most models. */
-  readonly scale: number;
-  /** Only the last `window` positions are visible. Default: all are. */
-  readonly window?: number | null;
-  /** Reserved; backends refuse it. */
-  readonly softcap?: number | null;
-}
+import {
+  type AttentionAttributes,
+  boundaryOf,
+  type Expert,
+  type ModelShape,
+  type MoeAttributes,
+  matrixShape,
+  type StoredForm,
+  type Value,
+  vectorLength,
+  type Weight,
+} from './definition.ts';
+import type { Graph, Node } from './graph.ts';
 
 /**
  * What a model definition talks to. Each method adds one step of the forward pass and returns its value; nothing is
@@ -51,6 +30,7 @@ export interface AttentionAttributes {
 export class GraphBuilder {
   readonly #shape: ModelShape;
   readonly #weights: Weight[] = [];
+  readonly #weightsByName = new Map<string, Weight>();
   readonly #values: Value[] = [];
   readonly #ropes: RopeSpec[] = [];
   readonly #cacheGroups: CacheGroupSpec[] = [];
@@ -65,9 +45,11 @@ export class GraphBuilder {
   /**
    * Looks up a weight by its checkpoint name: a matrix [rows, columns] or a vector [length]. The same name may be looked
    * up again (tied embeddings), with the same shape.
+   *
+   * @param stored how the checkpoint holds it, when it is transposed or lacks a summand
    */
-  weight(name: string, shape: readonly [number] | readonly [number, number]): Weight {
-    const known = this.#weights.find((weight) => weight.name === name);
+  weight(name: string, shape: readonly [number] | readonly [number, number], stored: StoredForm = {}): Weight {
+    const known = this.#weightsByName.get(name);
     if (known) {
       if (known.shape.join() !== shape.join()) {
         throw new InvalidArgumentError(`${name} was looked up as [${known.shape}] and now as [${shape}].`);
@@ -75,21 +57,37 @@ export class GraphBuilder {
       return known;
     }
     const role = shape.length === 2 ? 'matrix' : 'vector';
-    const weight: Weight = { id: this.#weights.length, name, role, shape: [...shape] };
+    const weight: Weight = { id: this.#weights.length, name, role, shape: [...shape], ...stored };
     this.#weights.push(weight);
+    this.#weightsByName.set(name, weight);
     return weight;
   }
 
-  /** Row tokenIds[t] of the table [vocabSize, width] for each token: [tokens, width] */
-  embed(table: Weight): Value {
+  /** Row tokenIds[t] of the table [vocabSize, width], times `scale`, for each token: [tokens, width] */
+  embed(table: Weight, { scale = 1 }: { readonly scale?: number } = {}): Value {
     const [vocabSize, width] = matrixShape(table);
     if (vocabSize !== this.#shape.vocabSize) {
       throw new InvalidArgumentError(
         `${table.name} has ${vocabSize} rows for a vocabulary of ${this.#shape.vocabSize}.`,
       );
     }
+    return this.#gather(table, 'tokens', width, scale);
+  }
+
+  /** Row positions[t] of the table [at least contextLength, width] for each token: [tokens, width] */
+  embedPositions(table: Weight): Value {
+    const [numPositions, width] = matrixShape(table);
+    if (numPositions < this.#shape.contextLength) {
+      throw new InvalidArgumentError(
+        `${table.name} has ${numPositions} rows for a context of ${this.#shape.contextLength}.`,
+      );
+    }
+    return this.#gather(table, 'positions', width, 1);
+  }
+
+  #gather(table: Weight, ids: 'tokens' | 'positions', width: number, scale: number): Value {
     const out = this.#value(boundaryOf(table), 'tokens', width);
-    this.#nodes.push({ kind: 'embed', weight: table.id, out: out.id });
+    this.#nodes.push({ kind: 'embed', weight: table.id, ids, scale: Math.fround(scale), out: out.id });
     return out;
   }
 
@@ -101,11 +99,29 @@ export class GraphBuilder {
     return out;
   }
 
-  /** x / rms(x) · weight, row by row. weight: [x.width] */
+  /** x / rms(x) · weight, row by row. weight: [x.width], or [headDim] to normalise each head by itself */
   rmsNorm(x: Value, weight: Weight, eps: number): Value {
-    this.#sameWidth(boundaryOf(weight), x.width, vectorLength(weight));
+    const groupWidth = vectorLength(weight);
+    if (x.width % groupWidth !== 0) this.#sameWidth(boundaryOf(weight), x.width, groupWidth);
     const out = this.#value(boundaryOf(weight), x.rows, x.width);
     this.#nodes.push({ kind: 'rms-norm', x: x.id, weight: weight.id, eps: Math.fround(eps), out: out.id });
+    return out;
+  }
+
+  /** (x − mean) / sqrt(var + eps) · weight + bias, row by row. weight, bias: [x.width] */
+  layerNorm(x: Value, weight: Weight, bias: Weight, eps: number): Value {
+    const name = boundaryOf(weight);
+    this.#sameWidth(name, x.width, vectorLength(weight));
+    this.#sameWidth(`${name} (bias)`, x.width, vectorLength(bias));
+    const out = this.#value(name, x.rows, x.width);
+    this.#nodes.push({
+      kind: 'layer-norm',
+      x: x.id,
+      weight: weight.id,
+      bias: bias.id,
+      eps: Math.fround(eps),
+      out: out.id,
+    });
     return out;
   }
 
@@ -123,6 +139,21 @@ export class GraphBuilder {
       parts: [{ weight: weight.id, bias: bias ? bias.id : null, out: out.id }],
     });
     return out;
+  }
+
+  /**
+   * Cuts x into values side by side (the q, k and v of a fused projection). Consumes x: they are views of it.
+   * @param parts their names and widths, which add up to x.width
+   */
+  split<const Parts extends readonly { readonly name: string; readonly width: number }[]>(
+    x: Value,
+    parts: Parts,
+  ): { [Index in keyof Parts]: Value } {
+    const width = parts.reduce((sum, part) => sum + part.width, 0);
+    this.#sameWidth(`the parts of ${x.name}`, width, x.width);
+    const outs = parts.map((part) => this.#value(part.name, x.rows, part.width));
+    this.#nodes.push({ kind: 'split', x: x.id, outs: outs.map((out) => out.id) });
+    return outs as { [Index in keyof Parts]: Value };
   }
 
   /** Rotates each head of x by its position. Consumes x: it is rotated in place. */
@@ -172,11 +203,61 @@ export class GraphBuilder {
     return out;
   }
 
+  /** activation(x) */
+  activation(activation: Activation, x: Value, options: { readonly name: string }): Value {
+    const out = this.#value(options.name, x.rows, x.width);
+    this.#nodes.push({ kind: 'activation', activation, x: x.id, out: out.id });
+    return out;
+  }
+
   /** activation(gate) · up */
   gatedActivation(activation: Activation, gate: Value, up: Value, options: { readonly name: string }): Value {
     this.#sameWidth(options.name, gate.width, up.width);
     const out = this.#value(options.name, gate.rows, gate.width);
     this.#nodes.push({ kind: 'gated-activation', activation, gate: gate.id, up: up.id, out: out.id });
+    return out;
+  }
+
+  /** cap · tanh(x / cap). Consumes x: it is capped in place. */
+  softcap(x: Value, cap: number, options: { readonly name: string }): Value {
+    const out = this.#value(options.name, x.rows, x.width);
+    this.#nodes.push({ kind: 'softcap', x: x.id, cap: Math.fround(cap), out: out.id });
+    return out;
+  }
+
+  /**
+   * Each row goes through the gated MLPs of its `numExpertsPerToken` best experts, which are added up by their router weights
+   * (the softmax of routerLogits over all experts).
+   *
+   * @param x [tokens, hidden]
+   * @param routerLogits [tokens, numExperts]
+   * @returns [tokens, hidden]
+   */
+  moeMlp(x: Value, routerLogits: Value, experts: readonly Expert[], attributes: MoeAttributes): Value {
+    const { name, activation, numExpertsPerToken, normalizeWeights } = attributes;
+    this.#sameWidth(`${name} (router logits)`, routerLogits.width, experts.length);
+    for (const { gate, up, down } of experts) {
+      const [expertWidth, hidden] = matrixShape(gate);
+      this.#sameWidth(boundaryOf(gate), x.width, hidden);
+      for (const [weight, shape] of [[up, [expertWidth, hidden]] as const, [down, [hidden, expertWidth]] as const]) {
+        if (matrixShape(weight).join() !== shape.join()) {
+          throw new InvalidArgumentError(`${weight.name} is [${weight.shape}], expected [${shape}].`);
+        }
+      }
+    }
+    const out = this.#value(name, x.rows, x.width);
+    this.#nodes.push({
+      kind: 'moe-mlp',
+      x: x.id,
+      routerLogits: routerLogits.id,
+      gates: experts.map(({ gate }) => gate.id),
+      ups: experts.map(({ up }) => up.id),
+      downs: experts.map(({ down }) => down.id),
+      numExpertsPerToken,
+      normalizeWeights,
+      activation,
+      out: out.id,
+    });
     return out;
   }
 
@@ -201,7 +282,7 @@ export class GraphBuilder {
     this.#sameWidth('logits', logits.width, this.#shape.vocabSize);
     return {
       ...this.#shape,
-      weights: this.#weights.map(({ name, role, shape }) => ({ name, role, shape })),
+      weights: this.#weights.map(({ id: _, ...spec }) => spec),
       values: this.#values.map(({ name, rows, width }) => ({ name, rows, width })),
       ropes: [...this.#ropes],
       cacheGroups: [...this.#cacheGroups],
@@ -228,19 +309,4 @@ export class GraphBuilder {
   #sameWidth(name: string, width: number, expected: number): void {
     if (width !== expected) throw new InvalidArgumentError(`${name}: got a width of ${width}, expected ${expected}.`);
   }
-}
-
-/** `model.norm.weight` is the weight of boundary `model.norm`. */
-function boundaryOf(weight: Weight): string {
-  return weight.name.replace(/\.(weight|bias)$/, '');
-}
-
-function matrixShape(weight: Weight): [number, number] {
-  if (weight.role !== 'matrix') throw new InvalidArgumentError(`${weight.name} is a vector, a matrix is needed here.`);
-  return [weight.shape[0]!, weight.shape[1]!];
-}
-
-function vectorLength(weight: Weight): number {
-  if (weight.role !== 'vector') throw new InvalidArgumentError(`${weight.name} is a matrix, a vector is needed here.`);
-  return weight.shape[0]!;
 }

@@ -33,10 +33,12 @@ export interface ValueSpec {
   readonly width: number;
 }
 
-/** out = rows of the table, by token id */
+/** out = rows of the table, by token id or by position, times scale */
 export interface EmbedNode {
   readonly kind: 'embed';
   readonly weight: WeightId;
+  readonly ids: 'tokens' | 'positions';
+  readonly scale: number;
   readonly out: ValueId;
 }
 
@@ -55,6 +57,15 @@ export interface RmsNormNode {
   readonly out: ValueId;
 }
 
+export interface LayerNormNode {
+  readonly kind: 'layer-norm';
+  readonly x: ValueId;
+  readonly weight: WeightId;
+  readonly bias: WeightId;
+  readonly eps: number;
+  readonly out: ValueId;
+}
+
 /** Several matrices that share one input. A definition writes one part each; `mergeLinears` joins them. */
 export interface LinearNode {
   readonly kind: 'linear';
@@ -66,6 +77,13 @@ export interface LinearPart {
   readonly weight: WeightId;
   readonly bias: WeightId | null;
   readonly out: ValueId;
+}
+
+/** The columns of x, one value after the other. Costs no op: they are views of x, which nothing may read afterwards. */
+export interface SplitNode {
+  readonly kind: 'split';
+  readonly x: ValueId;
+  readonly outs: readonly ValueId[];
 }
 
 /** Overwrites x: nothing may read x afterwards. */
@@ -89,6 +107,13 @@ export interface AttentionNode {
   readonly scale: number;
   readonly window: number | null;
   readonly softcap: number | null;
+  readonly out: ValueId;
+}
+
+export interface ActivationNode {
+  readonly kind: 'activation';
+  readonly activation: Activation;
+  readonly x: ValueId;
   readonly out: ValueId;
 }
 
@@ -119,6 +144,28 @@ export interface AddRmsNormNode {
   readonly out: ValueId;
 }
 
+/** out = cap · tanh(x / cap), over x: nothing may read x afterwards. */
+export interface SoftcapNode {
+  readonly kind: 'softcap';
+  readonly x: ValueId;
+  readonly cap: number;
+  readonly out: ValueId;
+}
+
+/** The chosen experts' gated MLPs, added up by their router weights. */
+export interface MoeMlpNode {
+  readonly kind: 'moe-mlp';
+  readonly x: ValueId;
+  readonly routerLogits: ValueId;
+  readonly gates: readonly WeightId[];
+  readonly ups: readonly WeightId[];
+  readonly downs: readonly WeightId[];
+  readonly numExpertsPerToken: number;
+  readonly normalizeWeights: boolean;
+  readonly activation: Activation;
+  readonly out: ValueId;
+}
+
 /** From all tokens to the rows whose outputs are wanted. */
 export interface OutputRowsNode {
   readonly kind: 'output-rows';
@@ -130,10 +177,15 @@ export type Node =
   | EmbedNode
   | RopeTableNode
   | RmsNormNode
+  | LayerNormNode
   | LinearNode
+  | SplitNode
   | RopeNode
   | AttentionNode
+  | ActivationNode
   | GatedActivationNode
+  | SoftcapNode
+  | MoeMlpNode
   | AddNode
   | AddRmsNormNode
   | OutputRowsNode;
@@ -145,9 +197,15 @@ export function nodeInputs(node: Node): readonly ValueId[] {
     case 'rope-table':
       return [];
     case 'rms-norm':
+    case 'layer-norm':
     case 'linear':
+    case 'split':
+    case 'activation':
+    case 'softcap':
     case 'output-rows':
       return [node.x];
+    case 'moe-mlp':
+      return [node.x, node.routerLogits];
     case 'rope':
       return [node.x, node.table];
     case 'attention':
@@ -165,6 +223,8 @@ export function nodeOutputs(node: Node): readonly ValueId[] {
   switch (node.kind) {
     case 'linear':
       return node.parts.map((part) => part.out);
+    case 'split':
+      return node.outs;
     case 'add-rms-norm':
       return [node.sum, node.out];
     default:

@@ -5,7 +5,7 @@ import type { FileMapper } from './files.ts';
 import type { LoadWeightsOptions, WeightSource, WeightSpec, Weights } from './weights.ts';
 
 /** Version of the numerics contract (docs/numerics.md). Part of saved sessions and fingerprints. */
-export const numericsVersion = 1;
+export const numericsVersion = 2;
 
 /**
  * What runs Programs. Engine, sampler, speculation and server know backends only through this interface.

@@ -1,4 +1,4 @@
-import { InvalidModelError } from '../errors/errors.ts';
+import { InvalidArgumentError, InvalidModelError } from '../errors/errors.ts';
 
 /**
  * A file opened for random reads. The native implementation memory-maps it and native code reads the mapping directly;
@@ -51,6 +51,37 @@ export class MemoryFile implements MappedFile {
   async read(offset: number, length: number): Promise<Uint8Array> {
     checkFileRange(this, offset, length);
     return this.#bytes.slice(offset, offset + length);
+  }
+
+  async close(): Promise<void> {}
+}
+
+/**
+ * A file whose bytes are worked out from others when they are asked for: a transposed matrix, 4-bit codes put into another
+ * order, weights quantized on load. `close` does nothing: the files behind it have owners of their own.
+ */
+export class DerivedFile implements MappedFile {
+  readonly path: string;
+  readonly size: number;
+  readonly #derive: (offset: number, length: number) => Promise<Uint8Array>;
+
+  /**
+   * @param path names the origin in messages
+   * @param derive gives exactly `length` bytes from `offset`, which is within the file
+   */
+  constructor(path: string, size: number, derive: (offset: number, length: number) => Promise<Uint8Array>) {
+    this.path = path;
+    this.size = size;
+    this.#derive = derive;
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    checkFileRange(this, offset, length);
+    const bytes = await this.#derive(offset, length);
+    if (bytes.length !== length) {
+      throw new InvalidArgumentError(`${this.path}: ${length} derived bytes were asked for, ${bytes.length} came.`);
+    }
+    return bytes;
   }
 
   async close(): Promise<void> {}

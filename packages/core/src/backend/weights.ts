@@ -11,9 +11,15 @@ export interface WeightSpec {
   readonly name: string;
   readonly role: 'matrix' | 'vector';
   readonly shape: readonly number[];
+  /** The checkpoint holds the matrix as [columns, rows] (the Conv1D layers of GPT-2). */
+  readonly transposed?: boolean;
+  /** Added to every element of a vector when it is loaded, in f32 (Gemma's norms hold weight − 1). */
+  readonly plus?: number;
 }
 
-/** Where the bytes of a weight are. `byteLength` always equals what dtype and shape ask for. */
+/**
+ * Where the bytes of a weight are, as a backend packs them: `transposed` and `plus` of the spec have been dealt with by
+ * whoever made the source. `byteLength` always equals what dtype and shape ask for. */
 export interface WeightSource {
   readonly name: string;
   readonly dtype: WeightDtype;
@@ -25,6 +31,11 @@ export interface WeightSource {
   readonly byteLength: number;
   /** Row i of the weight is row `rowOrder[i]` in the file (GGUF stores the q and k rows of Llama permuted). */
   readonly rowOrder?: Uint32Array;
+  /**
+   * Column i in the file is column `columnOrder[i]` of the weight, so it meets x[columnOrder[i]] (GPTQ with act-order keeps
+   * the columns of a group together). Quantized matrices only.
+   */
+  readonly columnOrder?: Uint32Array;
 }
 
 /** Packed weights, owned by the backend that made them. */

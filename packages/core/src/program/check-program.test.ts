@@ -37,7 +37,7 @@ function validProgram(): Program {
     cacheLayers: [{ numKvHeads: 1, headDim: 4, group: 0 }],
     ops: [
       { kind: 'rope-table', name: 'rope-table', rope: 0, out: view(table, 4) },
-      { kind: 'embed', name: 'embed', weight: 0, out: view(x, 8) },
+      { kind: 'embed', name: 'embed', weight: 0, ids: 'tokens', scale: 1, out: view(x, 8) },
       { kind: 'rms-norm', name: 'norm', x: view(x, 8), weight: 1, eps: 1e-5, out: view(normed, 8) },
       {
         kind: 'linear',

@@ -15,7 +15,9 @@ export function opAccess(op: Op): OpAccess {
     case 'rope-table':
       return { reads: [], writes: [op.out] };
     case 'rms-norm':
+    case 'layer-norm':
     case 'linear':
+    case 'activation':
     case 'gather-rows':
       return { reads: [op.x], writes: [op.out] };
     case 'add-rms-norm':
@@ -30,6 +32,10 @@ export function opAccess(op: Op): OpAccess {
       return { reads: [op.q], writes: [op.out] };
     case 'gated-activation':
       return { reads: [op.gate, op.up], writes: [op.out] };
+    case 'softcap':
+      return { reads: [op.x], writes: [op.x] };
+    case 'moe-mlp':
+      return { reads: [op.x, op.routerLogits], writes: [op.out] };
     case 'capture':
       return { reads: [op.x], writes: [] };
   }
@@ -145,7 +151,12 @@ function checkShapes(program: Program, op: Op, fail: Fail): void {
   switch (op.kind) {
     case 'embed':
       tokenRows(op.out);
-      weight(op.weight, program.vocabSize, op.out.width);
+      if (op.ids === 'tokens') weight(op.weight, program.vocabSize, op.out.width);
+      else {
+        const rows = program.weights[op.weight]?.shape[0] ?? 0;
+        weight(op.weight, rows, op.out.width);
+        if (rows < program.contextLength) fail(`has ${rows} positions for a context of ${program.contextLength}`);
+      }
       break;
     case 'rope-table': {
       tokenRows(op.out);
@@ -156,7 +167,17 @@ function checkShapes(program: Program, op: Op, fail: Fail): void {
     case 'rms-norm':
       sameRows(op.x, op.out);
       width('out', op.out, op.x.width);
+      {
+        const groupWidth = program.weights[op.weight]?.shape[0] ?? 0;
+        weight(op.weight, groupWidth);
+        if (op.x.width % groupWidth !== 0) fail(`has groups of ${groupWidth} in a width of ${op.x.width}`);
+      }
+      break;
+    case 'layer-norm':
+      sameRows(op.x, op.out);
+      width('out', op.out, op.x.width);
       weight(op.weight, op.x.width);
+      weight(op.bias, op.x.width);
       break;
     case 'add-rms-norm':
       sameRows(op.residual, op.delta, op.out);
@@ -214,6 +235,28 @@ function checkShapes(program: Program, op: Op, fail: Fail): void {
       width('up', op.up, op.gate.width);
       width('out', op.out, op.gate.width);
       break;
+    case 'activation':
+      sameRows(op.x, op.out);
+      width('out', op.out, op.x.width);
+      break;
+    case 'softcap':
+      if (!(op.cap > 0)) fail(`has a cap of ${op.cap}`);
+      break;
+    case 'moe-mlp': {
+      sameRows(op.x, op.routerLogits, op.out);
+      width('out', op.out, op.x.width);
+      const numExperts = op.gates.length;
+      width('routerLogits', op.routerLogits, numExperts);
+      if (op.ups.length !== numExperts || op.downs.length !== numExperts) {
+        fail(`has ${numExperts} gates, ${op.ups.length} ups and ${op.downs.length} downs`);
+      }
+      const k = op.numExpertsPerToken;
+      if (!isCount(k) || k === 0 || k > numExperts) fail(`chooses ${k} of ${numExperts} experts`);
+      const expertWidth = program.weights[op.gates[0]!]?.shape[0] ?? 0;
+      for (const id of [...op.gates, ...op.ups]) weight(id, expertWidth, op.x.width);
+      for (const id of op.downs) weight(id, op.x.width, expertWidth);
+      break;
+    }
     case 'gather-rows':
       tokenRows(op.x);
       if (rowsOf(program, op.out) !== 'outputs') fail('must write rows of outputs');
@@ -238,7 +281,8 @@ function checkOverlaps(program: Program, op: Op, reads: readonly View[], writes:
       if (!overlap(program, written, read)) continue;
       const inPlace =
         ((op.kind === 'add' || op.kind === 'add-rms-norm') && read === op.residual && written === op.residual) ||
-        (op.kind === 'rope' && read === op.x && written === op.x) ||
+        ((op.kind === 'rope' || op.kind === 'softcap') && read === op.x && written === op.x) ||
+        (op.kind === 'activation' && read === op.x && sameView(read, written)) ||
         (op.kind === 'gated-activation' && read === op.gate && sameView(read, written));
       if (!inPlace) fail(`writes ${describe(written)} over its input ${describe(read)}`);
     }

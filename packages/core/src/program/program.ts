@@ -61,7 +61,7 @@ export interface RopeSpec {
   readonly invFreq: Float32Array;
   /** Leading dimensions of a head that rotate; even, at most headDim. */
   readonly rotaryDim: number;
-  /** Multiplies cos and sin (YaRN); 1 otherwise. */
+  /** Multiplies cos and sin (YaRN, longrope); 1 otherwise. */
   readonly attentionScaling: number;
 }
 
@@ -86,10 +86,17 @@ interface OpBase {
 /** Index into `Program.weights`. */
 export type WeightId = number;
 
-/** out[t] = row tokenIds[t] of the table, dequantized to f32. weight: matrix [vocabSize, hidden] */
+/**
+ * out[t] = row ids[t] of the table, dequantized to f32, times `scale`. weight: matrix [vocabSize, hidden], or
+ * [at least contextLength, hidden] for learned positions.
+ */
 export interface EmbedOp extends OpBase {
   readonly kind: 'embed';
   readonly weight: WeightId;
+  /** The step's token ids, or their positions. */
+  readonly ids: 'tokens' | 'positions';
+  /** Gemma multiplies its embeddings by sqrt(hiddenSize); 1 otherwise. */
+  readonly scale: number;
   readonly out: View;
 }
 
@@ -101,11 +108,24 @@ export interface RopeTableOp extends OpBase {
   readonly out: View;
 }
 
-/** out = x / rms(x) · weight (Zhang and Sennrich 2019). weight: vector [width] */
+/**
+ * out = x / rms(x) · weight (Zhang and Sennrich 2019). weight: vector [groupWidth]; x.width is a multiple of it, and each
+ * group of so many columns (a head) is normalised by itself.
+ */
 export interface RmsNormOp extends OpBase {
   readonly kind: 'rms-norm';
   readonly x: View;
   readonly weight: WeightId;
+  readonly eps: number;
+  readonly out: View;
+}
+
+/** out = (x − mean(x)) / sqrt(var(x) + eps) · weight + bias (Ba et al. 2016). weight, bias: vectors [width] */
+export interface LayerNormOp extends OpBase {
+  readonly kind: 'layer-norm';
+  readonly x: View;
+  readonly weight: WeightId;
+  readonly bias: WeightId;
   readonly eps: number;
   readonly out: View;
 }
@@ -172,7 +192,16 @@ export interface AttentionOp extends OpBase {
   readonly softcap: number | null;
 }
 
-export type Activation = 'silu';
+/** `gelu-tanh` is the tanh form of GELU (Hendrycks and Gimpel 2016), which GPT-2 and Gemma use. */
+export type Activation = 'silu' | 'gelu-tanh';
+
+/** out = activation(x). `out` may be `x`. */
+export interface ActivationOp extends OpBase {
+  readonly kind: 'activation';
+  readonly activation: Activation;
+  readonly x: View;
+  readonly out: View;
+}
 
 /** out = activation(gate) · up. `out` may be `gate`. */
 export interface GatedActivationOp extends OpBase {
@@ -180,6 +209,36 @@ export interface GatedActivationOp extends OpBase {
   readonly activation: Activation;
   readonly gate: View;
   readonly up: View;
+  readonly out: View;
+}
+
+/** x = cap · tanh(x / cap), in place (Gemma 2). */
+export interface SoftcapOp extends OpBase {
+  readonly kind: 'softcap';
+  readonly x: View;
+  readonly cap: number;
+}
+
+/**
+ * A mixture of gated MLPs (Shazeer et al. 2017): each row of x goes to the `numExpertsPerToken` experts of its largest
+ * router logits (the lower id wins a tie), weighted by their softmax over all experts.
+ *
+ * out = Σ over the chosen experts, in ascending id: weight_e · down_e(activation(gate_e(x)) · up_e(x))
+ */
+export interface MoeMlpOp extends OpBase {
+  readonly kind: 'moe-mlp';
+  /** [rows, hidden] */
+  readonly x: View;
+  /** [rows, numExperts], before the softmax. */
+  readonly routerLogits: View;
+  /** One matrix per expert: gate and up [expertWidth, hidden], down [hidden, expertWidth]. */
+  readonly gates: readonly WeightId[];
+  readonly ups: readonly WeightId[];
+  readonly downs: readonly WeightId[];
+  readonly numExpertsPerToken: number;
+  /** Whether the chosen weights are divided by their sum. */
+  readonly normalizeWeights: boolean;
+  readonly activation: Activation;
   readonly out: View;
 }
 
@@ -202,12 +261,16 @@ export type Op =
   | EmbedOp
   | RopeTableOp
   | RmsNormOp
+  | LayerNormOp
   | AddRmsNormOp
   | AddOp
   | LinearOp
   | RopeOp
   | WriteCacheOp
   | AttentionOp
+  | ActivationOp
   | GatedActivationOp
+  | SoftcapOp
+  | MoeMlpOp
   | GatherRowsOp
   | CaptureOp;

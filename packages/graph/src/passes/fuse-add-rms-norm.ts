@@ -8,7 +8,7 @@ export function fuseAddRmsNorm(graph: Graph): Graph {
   const normOf = new Map<AddNode, RmsNormNode>();
   for (const add of graph.nodes) {
     if (add.kind !== 'add') continue;
-    const norm = graph.nodes.find((node) => node.kind === 'rms-norm' && node.x === add.out);
+    const norm = graph.nodes.find((node) => node.kind === 'rms-norm' && node.x === add.out && isWholeRow(graph, node));
     if (norm?.kind === 'rms-norm') normOf.set(add, norm);
   }
   const fused = new Set<Node>(normOf.values());
@@ -21,4 +21,9 @@ export function fuseAddRmsNorm(graph: Graph): Graph {
     return [{ kind: 'add-rms-norm', residual, delta, weight, eps, sum, out }];
   });
   return { ...graph, nodes };
+}
+
+/** Norms over each head of a row are another op. */
+function isWholeRow(graph: Graph, { x, weight }: RmsNormNode): boolean {
+  return graph.values[x]!.width === graph.weights[weight]!.shape[0];
 }

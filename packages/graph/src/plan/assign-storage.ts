@@ -16,8 +16,8 @@ export interface Storage {
 }
 
 /**
- * Gives every value a view of a buffer: nodes that work in place keep their input's view, the parts of a linear lie side by
- * side in one buffer, everything else gets a buffer of its own.
+ * Gives every value a view of a buffer: nodes that work in place keep their input's view, a split cuts it up, the parts of a
+ * linear lie side by side in one buffer, everything else gets a buffer of its own.
  *
  * @throws InvalidArgumentError when a node would overwrite a value that is read later
  */
@@ -26,6 +26,16 @@ export function assignStorage(graph: Graph): Storage {
   const views: View[] = [];
   const buffers: { rows: RowKind; width: number; firstNode: number; lastNode: number }[] = [];
   for (const [index, node] of graph.nodes.entries()) {
+    if (node.kind === 'split') {
+      requireLastUse(graph, lastUse, index, node.x, node.outs[0]!);
+      let { column } = views[node.x]!;
+      for (const out of node.outs) {
+        const { width } = graph.values[out]!;
+        views[out] = { buffer: views[node.x]!.buffer, column, width };
+        column += width;
+      }
+      continue;
+    }
     const inPlace = inPlacePair(node);
     const outputs = nodeOutputs(node);
     const fresh = outputs.filter((out) => {
@@ -34,11 +44,7 @@ export function assignStorage(graph: Graph): Storage {
         views[out] = views[inPlace.input]!;
         return false;
       }
-      if (inPlace.required) {
-        throw new InvalidArgumentError(
-          `${valueName(graph, out)} is made over ${valueName(graph, inPlace.input)}, which is still read later by ${nodeName(graph, graph.nodes[lastUse[inPlace.input]!])}.`,
-        );
-      }
+      if (inPlace.required) requireLastUse(graph, lastUse, index, inPlace.input, out);
       return true;
     });
     // Only a linear's parts share a buffer; the two outputs of other nodes do not.
@@ -70,6 +76,15 @@ function findLastUses(graph: Graph): number[] {
   return lastUse;
 }
 
+/** `out` is made over `input`, so no node after this one may read it. */
+function requireLastUse(graph: Graph, lastUse: readonly number[], index: number, input: ValueId, out: ValueId): void {
+  const last = lastUse[input]!;
+  if (last === index) return;
+  throw new InvalidArgumentError(
+    `${valueName(graph, out)} is made over ${valueName(graph, input)}, which is still read later by ${nodeName(graph, graph.nodes[last])}.`,
+  );
+}
+
 interface InPlacePair {
   readonly input: ValueId;
   readonly output: ValueId;
@@ -80,7 +95,10 @@ interface InPlacePair {
 function inPlacePair(node: Node): InPlacePair | null {
   switch (node.kind) {
     case 'rope':
+    case 'softcap':
       return { input: node.x, output: node.out, required: true };
+    case 'activation':
+      return { input: node.x, output: node.out, required: false };
     case 'add':
       return { input: node.residual, output: node.out, required: true };
     case 'add-rms-norm':
