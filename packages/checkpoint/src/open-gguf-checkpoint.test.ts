@@ -352,15 +352,15 @@ describe('a GGUF file that is not a usable Llama', () => {
   it('opens with a type that Hearth does not compute with, and refuses only its use, by name', async () => {
     const tensors = llamaTensors().map((tensor) =>
       tensor.name === 'output.weight'
-        ? { name: tensor.name, dims: [256, 2], type: 14, data: new Uint8Array(420) }
+        ? { name: tensor.name, dims: [256, 2], type: 17, data: new Uint8Array(148) }
         : tensor,
     );
     const checkpoint = await open({ tensors });
     const head = checkpoint.tensors.get('lm_head.weight')!;
-    expect(head).toMatchObject({ dtype: 'q6_k', shape: [2, 256], byteLength: 420 });
+    expect(head).toMatchObject({ dtype: 'iq2_xs', shape: [2, 256], byteLength: 148 });
     expect(() => weightSource(head)).toThrow(UnsupportedError);
-    expect(() => weightSource(head)).toThrow(/"lm_head\.weight" has the type q6_k/);
-    await expect(readTensor(head)).rejects.toThrow(/"lm_head\.weight" has the type q6_k/);
+    expect(() => weightSource(head)).toThrow(/"lm_head\.weight" has the type iq2_xs/);
+    await expect(readTensor(head)).rejects.toThrow(/"lm_head\.weight" has the type iq2_xs/);
     await checkpoint.close();
   });
 });

@@ -94,7 +94,7 @@ describe('loadWeights', () => {
   it.each<[string, WeightSpec, WeightSource | undefined, RegExp]>([
     ['a missing weight', matrixSpec(2, 32), undefined, /w: the model needs this matrix of \[2,32\]/],
     ['another shape', matrixSpec(3, 32), good, /it is \[2,32\], the model needs \[3,32\]/],
-    ['an unknown type', matrixSpec(2, 32), { ...good, dtype: 'q6_k' as 'q8_0' }, /type q6_k is not one of/],
+    ['an unknown type', matrixSpec(2, 32), { ...good, dtype: 'q9_k' as 'q8_0' }, /type q9_k is not one of/],
     ['other bytes than the shape takes', matrixSpec(2, 32), { ...good, byteLength: 67 }, /takes 68 bytes.*67/],
     ['rows of half a block', matrixSpec(4, 16), { ...good, shape: [4, 16] }, /rows of 16 elements cannot be q8_0/],
     ['a vector with two sizes', { ...matrixSpec(2, 32), role: 'vector' }, good, /a vector cannot have the shape/],

@@ -12,11 +12,9 @@ import {
   type LoadWeightsOptions,
   type Program,
   UnsupportedError,
-  type WeightDtype,
   type WeightSource,
   type WeightSpec,
   type Weights,
-  weightDtypes,
 } from '@hearth/core';
 import { loadWeights } from './load-weights.ts';
 import { ReferenceExecutable } from './reference-executable.ts';
@@ -37,7 +35,7 @@ class ReferenceBackend implements Backend {
     kind: 'reference',
     variant: 'typescript',
     numThreads: 1,
-    weightDtypes: Object.keys(weightDtypes) as WeightDtype[],
+    weightDtypes: ['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1'],
     cacheDtypes: ['f32', 'f16'],
     canSampleInStep: false,
   };

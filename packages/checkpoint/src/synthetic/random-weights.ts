@@ -1,4 +1,4 @@
-import { f32ToF16, isQuantizedDtype, type QuantizedDtype, type WeightDtype, weightDtypes } from '@hearth/core';
+import { f32ToF16, type QuantizedDtype, type WeightDtype, weightDtypes } from '@hearth/core';
 import { encodeElements } from '../tensor/encode.ts';
 
 /** 32-bit xorshift (Marsaglia 2003): not for anything that matters, but the same on every machine. */
@@ -39,16 +39,21 @@ const poolElements = 524_287;
 /**
  * Random stored elements with mean 0 and standard deviation `deviation`, to be walked round: fresh numbers for every weight
  * of a billion would take minutes.
+ * @throws UnsupportedError for types that are only read
  */
 export function randomPool(dtype: WeightDtype, deviation: number, seed: number): Uint8Array {
   const random = new SeededRandom(seed);
-  if (isQuantizedDtype(dtype)) return randomBlocks(dtype, deviation, random);
+  if (dtype === 'q8_0' || dtype === 'q4_0' || dtype === 'q4_1') return randomBlocks(dtype, deviation, random);
   // A uniform distribution on [−a, a] has the standard deviation a / √3.
   const values = Float32Array.from({ length: poolElements }, () => random.uniform() * deviation * Math.sqrt(3));
   return encodeElements(dtype, values);
 }
 
-function randomBlocks(dtype: QuantizedDtype, deviation: number, random: SeededRandom): Uint8Array {
+function randomBlocks(
+  dtype: Extract<QuantizedDtype, 'q8_0' | 'q4_0' | 'q4_1'>,
+  deviation: number,
+  random: SeededRandom,
+): Uint8Array {
   const { blockBytes } = weightDtypes[dtype];
   const bytes = new Uint8Array(poolBlocks * blockBytes);
   const view = new DataView(bytes.buffer);

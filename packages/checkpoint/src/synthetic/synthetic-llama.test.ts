@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { InvalidArgumentError, type WeightDtype, weightDtypes } from '@hearth/core';
+import { InvalidArgumentError } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../__fixtures__/temporary-directory.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
@@ -21,7 +21,7 @@ const shape: LlamaShape = {
 };
 
 describe('writeSyntheticLlama', () => {
-  for (const dtype of Object.keys(weightDtypes) as WeightDtype[]) {
+  for (const dtype of ['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1'] as const) {
     it(`${dtype}: writes a GGUF file that opens, with weights of the promised spread`, async () => {
       const path = join(directory, `${dtype}.gguf`);
       await writeSyntheticLlama(path, { shape, dtype });

@@ -5,6 +5,7 @@ import {
   InvalidArgumentError,
   isQuantizedDtype,
   type QuantizedDtype,
+  UnsupportedError,
   type WeightDtype,
   weightByteLength,
   weightDtypes,
@@ -20,6 +21,7 @@ import {
  *
  * @param values a multiple of the block size
  * @throws InvalidArgumentError for a finite value that would become infinite, and for what a quantized type cannot hold
+ * @throws UnsupportedError for types that are only read
  */
 export function encodeElements(dtype: WeightDtype, values: Float32Array): Uint8Array {
   const { blockElements } = weightDtypes[dtype];
@@ -28,13 +30,20 @@ export function encodeElements(dtype: WeightDtype, values: Float32Array): Uint8A
   }
   const bytes = new Uint8Array(weightByteLength(dtype, values.length));
   const view = new DataView(bytes.buffer);
-  if (isQuantizedDtype(dtype)) {
+  if (blockElements > 1) {
+    const encode = isQuantizedDtype(dtype) ? encodeBlock[dtype] : undefined;
+    if (!encode) {
+      throw new UnsupportedError(
+        `${dtype} is read, but not written. Write f32, f16, bf16, ${Object.keys(encodeBlock).join(', ')}.`,
+        { details: { dtype } },
+      );
+    }
     const bad = values.findIndex((value) => !Number.isFinite(value));
     if (bad >= 0) throw new InvalidArgumentError(`The value ${values[bad]} at ${bad} cannot be quantized to ${dtype}.`);
     const { blockBytes } = weightDtypes[dtype];
     for (let block = 0; block * blockElements < values.length; block++) {
       const inBlock = values.subarray(block * blockElements, (block + 1) * blockElements);
-      encodeBlock[dtype](inBlock, view, block * blockBytes);
+      encode(inBlock, view, block * blockBytes);
     }
     return bytes;
   }
@@ -55,7 +64,7 @@ export function encodeElements(dtype: WeightDtype, values: Float32Array): Uint8A
 
 type EncodeBlock = (values: Float32Array, view: DataView, at: number) => void;
 
-const encodeBlock: Readonly<Record<QuantizedDtype, EncodeBlock>> = {
+const encodeBlock: Readonly<Partial<Record<QuantizedDtype, EncodeBlock>>> = {
   q8_0(values, view, at) {
     let largest = 0;
     for (const value of values) largest = Math.max(largest, Math.abs(value));

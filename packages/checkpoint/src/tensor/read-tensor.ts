@@ -1,4 +1,11 @@
-import { throwIfAborted, UnsupportedError, type WeightDtype, type WeightSource, weightDtypes } from '@hearth/core';
+import {
+  throwIfAborted,
+  UnsupportedError,
+  type WeightDtype,
+  type WeightSource,
+  weightByteLength,
+  weightDtypes,
+} from '@hearth/core';
 import type { CheckpointTensor } from '../checkpoint.ts';
 import { TimeSlice } from '../io/time-slice.ts';
 import { decodeElements } from './decode.ts';
@@ -97,9 +104,18 @@ async function* readRows(tensor: CheckpointTensor, blockBytes: number): AsyncGen
 }
 
 function requireWeightDtype(tensor: CheckpointTensor): WeightDtype {
-  if (Object.hasOwn(weightDtypes, tensor.dtype)) return tensor.dtype as WeightDtype;
+  if (isWeightDtype(tensor)) return tensor.dtype;
   throw new UnsupportedError(
     `${tensor.file.path}: tensor "${tensor.name}" has the type ${tensor.dtype}, which Hearth does not compute with; it takes ${Object.keys(weightDtypes).join(', ')}.`,
     { details: { path: tensor.file.path, tensor: tensor.name, dtype: tensor.dtype } },
   );
+}
+
+function isWeightDtype(tensor: CheckpointTensor): tensor is CheckpointTensor & { readonly dtype: WeightDtype } {
+  const { dtype, shape, byteLength } = tensor;
+  if (!Object.hasOwn(weightDtypes, dtype)) return false;
+  if (dtype !== 'f8_e4m3') return true;
+  // Safetensors calls bare bytes without a scale by the same name; they are weights only together with their scales.
+  const numElements = shape.reduce((product, dim) => product * dim, 1);
+  return byteLength === weightByteLength(dtype, numElements);
 }

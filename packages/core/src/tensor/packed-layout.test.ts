@@ -3,7 +3,7 @@ import { InvalidArgumentError } from '../errors/errors.ts';
 import { type WeightDtype, weightByteLength, weightDtypes } from './dtypes.ts';
 import { packedByteLength, packMatrix, tileRows } from './packed-layout.ts';
 
-const dtypes = Object.keys(weightDtypes) as WeightDtype[];
+const dtypes = ['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1'] as const;
 
 /** Bytes that differ from their neighbours, so that a byte at a wrong place is seen. */
 function fileBytes(length: number): Uint8Array {

@@ -1,3 +1,4 @@
+import { UnsupportedError } from '../errors/errors.ts';
 import type { QuantizedDtype } from './dtypes.ts';
 import { weightDtypes } from './dtypes.ts';
 import { f16ToF32 } from './half.ts';
@@ -14,6 +15,8 @@ export interface QuantizedBlocks {
 
 /** Splits blocks as they lie in a file (see `weightDtypes`) into codes, scales and mins. `bytes` holds whole blocks. */
 export function splitQuantizedBlocks(dtype: QuantizedDtype, bytes: Uint8Array): QuantizedBlocks {
+  if (dtype !== 'q8_0' && dtype !== 'q4_0' && dtype !== 'q4_1')
+    throw new UnsupportedError(`${dtype} is not decoded yet.`);
   const { blockBytes } = weightDtypes[dtype];
   const numBlocks = bytes.length / blockBytes;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

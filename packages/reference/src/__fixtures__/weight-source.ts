@@ -22,11 +22,11 @@ export function weightSource(
       if (dtype === 'f32') view.setFloat32(i * 4, value, true);
       else view.setUint16(i * 2, dtype === 'f16' ? f32ToF16(value) : f32ToBf16(value), true);
     }
-  } else {
+  } else if (dtype === 'q8_0' || dtype === 'q4_0' || dtype === 'q4_1') {
     for (let block = 0; block < values.length / 32; block++) {
       writeBlock(view, block * weightDtypes[dtype].blockBytes, dtype, values.subarray(block * 32, block * 32 + 32));
     }
-  }
+  } else throw new Error(`There is no simple quantizer for ${dtype}.`);
   return { name, dtype, shape, file: new MemoryFile(bytes), offset: 0, byteLength: bytes.length };
 }
 
