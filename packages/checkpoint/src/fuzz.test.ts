@@ -8,7 +8,8 @@ import { putFile, temporaryDirectory } from './__fixtures__/temporary-directory.
 import { openCheckpoint } from './open-checkpoint.ts';
 import { readSafetensors } from './safetensors/read-safetensors.ts';
 import { writeSyntheticLlama } from './synthetic/synthetic-llama.ts';
-import { readTensor, weightSource } from './tensor/read-tensor.ts';
+import { readTensor } from './tensor/read-tensor.ts';
+import { weightSource } from './tensor/weight-source.ts';
 
 const directory = await temporaryDirectory();
 

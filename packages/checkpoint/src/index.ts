@@ -41,5 +41,6 @@ export {
   writeSyntheticLlama,
 } from './synthetic/synthetic-llama.ts';
 export { encodeElements } from './tensor/encode.ts';
-export { type ReadTensorOptions, readTensor, readTensorChunks, weightSource } from './tensor/read-tensor.ts';
+export { type ReadTensorOptions, readTensor, readTensorChunks } from './tensor/read-tensor.ts';
 export type { TensorToWrite } from './tensor/tensor-to-write.ts';
+export { weightSource } from './tensor/weight-source.ts';

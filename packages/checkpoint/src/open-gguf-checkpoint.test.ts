@@ -17,7 +17,8 @@ import { putFile, temporaryDirectory } from './__fixtures__/temporary-directory.
 import type { Checkpoint } from './checkpoint.ts';
 import { llama3FrequencyFactors } from './gguf/rope-frequencies.ts';
 import { openCheckpoint } from './open-checkpoint.ts';
-import { readTensor, weightSource } from './tensor/read-tensor.ts';
+import { readTensor } from './tensor/read-tensor.ts';
+import { weightSource } from './tensor/weight-source.ts';
 
 const directory = await temporaryDirectory();
 let count = 0;

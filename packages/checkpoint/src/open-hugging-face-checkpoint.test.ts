@@ -10,7 +10,8 @@ import { safetensorsBytes } from './__fixtures__/safetensors-bytes.ts';
 import { temporaryDirectory } from './__fixtures__/temporary-directory.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { openCheckpoint } from './open-checkpoint.ts';
-import { readTensor, weightSource } from './tensor/read-tensor.ts';
+import { readTensor } from './tensor/read-tensor.ts';
+import { weightSource } from './tensor/weight-source.ts';
 
 const root = await temporaryDirectory();
 let count = 0;

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { counting } from '../__fixtures__/gguf-bytes.ts';
 import type { CheckpointTensor } from '../checkpoint.ts';
 import { encodeElements } from './encode.ts';
-import { readTensor, readTensorChunks, weightSource } from './read-tensor.ts';
+import { readTensor, readTensorChunks } from './read-tensor.ts';
+import { weightSource } from './weight-source.ts';
 
 /** Records how much is read at a time. */
 class WatchedFile extends MemoryFile {

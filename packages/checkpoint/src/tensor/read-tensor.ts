@@ -1,11 +1,4 @@
-import {
-  throwIfAborted,
-  UnsupportedError,
-  type WeightDtype,
-  type WeightSource,
-  weightByteLength,
-  weightDtypes,
-} from '@hearth/core';
+import { throwIfAborted, UnsupportedError, type WeightDtype, weightByteLength, weightDtypes } from '@hearth/core';
 import type { CheckpointTensor } from '../checkpoint.ts';
 import { TimeSlice } from '../io/time-slice.ts';
 import { decodeElements } from './decode.ts';
@@ -18,29 +11,6 @@ const maxElements = 2 ** 31;
 
 export interface ReadTensorOptions {
   readonly signal?: AbortSignal;
-}
-
-/**
- * A tensor as a backend takes it.
- * @throws UnsupportedError that names tensor and type when Hearth does not compute with it
- */
-export function weightSource(tensor: CheckpointTensor): WeightSource {
-  const dtype = requireWeightDtype(tensor);
-  if (tensor.shape.length < 1 || tensor.shape.length > 2) {
-    throw new UnsupportedError(
-      `${tensor.file.path}: tensor "${tensor.name}" has the shape [${tensor.shape.join(', ')}]; weights are matrices or vectors.`,
-      { details: { path: tensor.file.path, tensor: tensor.name, shape: tensor.shape } },
-    );
-  }
-  return {
-    name: tensor.name,
-    dtype,
-    shape: tensor.shape,
-    file: tensor.file,
-    offset: tensor.offset,
-    byteLength: tensor.byteLength,
-    ...(tensor.rowOrder && { rowOrder: tensor.rowOrder }),
-  };
 }
 
 /**
@@ -103,7 +73,8 @@ async function* readRows(tensor: CheckpointTensor, blockBytes: number): AsyncGen
   }
 }
 
-function requireWeightDtype(tensor: CheckpointTensor): WeightDtype {
+/** @throws UnsupportedError that names tensor and type when Hearth does not compute with it */
+export function requireWeightDtype(tensor: CheckpointTensor): WeightDtype {
   if (isWeightDtype(tensor)) return tensor.dtype;
   throw new UnsupportedError(
     `${tensor.file.path}: tensor "${tensor.name}" has the type ${tensor.dtype}, which Hearth does not compute with; it takes ${Object.keys(weightDtypes).join(', ')}.`,
