@@ -1,6 +1,12 @@
 export { type ChatOptions, chat } from './chat/chat.ts';
 export type { ModelChatTemplate, RenderChatOptions } from './chat/render-chat.ts';
 export { AnchorError, SessionBusyError } from './errors.ts';
+export {
+  type PerplexityOptions,
+  type PerplexityProgress,
+  type PerplexityResult,
+  perplexity,
+} from './evaluate/perplexity.ts';
 export type { GenerateOptions } from './generate/generate-options.ts';
 export type {
   FinishReason,
@@ -20,3 +26,4 @@ export { prepareModel } from './model/prepare-model.ts';
 export type { PreparedModel } from './model/prepared-model.ts';
 export type { LoadProgress } from './model/progress.ts';
 export type { CreateSessionOptions, Session } from './session/session.ts';
+export type { RowScores } from './step/step-loop.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChatTemplateSource } from '@hearth/chat-format';
 import { plainFileMapper } from '@hearth/checkpoint';
-import { type Backend, ContextLengthError, type FileMapper, InvalidModelError } from '@hearth/core';
+import { type Backend, ContextLengthError, type FileMapper, InvalidModelError, numericsVersion } from '@hearth/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FakeBackend } from '../test/fake-backend.ts';
 import { FakeChatTemplate } from '../test/fake-chat-template.ts';
@@ -238,7 +238,7 @@ describe('loadWeights', () => {
       // 200 positions in blocks of 32
       cacheTokens: 224,
       backend: { variant: 'fake' },
-      numericsVersion: 1,
+      numericsVersion,
     });
     const { usage } = await model
       .createSession({ tokenIds: await model.tokenizer.encode('the cat') })

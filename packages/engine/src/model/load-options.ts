@@ -32,6 +32,11 @@ export interface LoadWeightsOptions {
    * sessions and an abort in sooner. It changes no result. Default: 256.
    */
   readonly maxTokensPerStep?: number | undefined;
+  /**
+   * Most output rows in one step. Each takes vocabSize floats in the backend; only `Session.forward` and `Session.score` ask
+   * for more than one, and are faster with more. It changes no result. Default: 16.
+   */
+  readonly maxOutputRows?: number | undefined;
   /** Dispose of the backend together with the model. Default: false. */
   readonly ownsBackend?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -43,8 +48,8 @@ export type LoadModelOptions = PrepareModelOptions & LoadWeightsOptions;
 /** Positions per block. Half an attention tile: fine enough to waste little, coarse enough for short block tables. */
 export const blockSize = 32;
 
-/** Output rows of one step. Each takes vocabSize floats in the backend; only `Session.forward` asks for more than one. */
-export const maxOutputRows = 16;
+/** Output rows of one step unless the caller says otherwise. */
+const defaultMaxOutputRows = 16;
 
 /** @throws InvalidArgumentError when it is not a whole number from 1 to what the model can address */
 export function resolveContextLength(wanted: number | undefined, maxContextLength: number): number {
@@ -56,6 +61,7 @@ export function resolveContextLength(wanted: number | undefined, maxContextLengt
 /** @throws InvalidArgumentError that names the option and its range */
 export function resolveLoadWeightsOptions(options: LoadWeightsOptions, backend: Backend, contextLength: number) {
   const { cacheDtype = 'f16', maxTokensPerStep = 256, cacheTokens = contextLength, ownsBackend = false } = options;
+  const { maxOutputRows = defaultMaxOutputRows } = options;
   const { cacheDtypes } = backend.info;
   if (!cacheDtypes.includes(cacheDtype)) {
     throw new InvalidArgumentError(
@@ -64,8 +70,9 @@ export function resolveLoadWeightsOptions(options: LoadWeightsOptions, backend: 
     );
   }
   checkRange('maxTokensPerStep', maxTokensPerStep, 1, 2 ** 16);
+  checkRange('maxOutputRows', maxOutputRows, 1, 2 ** 12);
   checkRange('cacheTokens', cacheTokens, contextLength, 2 ** 31, ' (from the context length on)');
-  return { cacheDtype, cacheTokens, maxTokensPerStep, ownsBackend };
+  return { cacheDtype, cacheTokens, maxTokensPerStep, maxOutputRows, ownsBackend };
 }
 
 function checkRange(field: string, value: number, least: number, most: number, why = ''): void {

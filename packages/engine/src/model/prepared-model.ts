@@ -19,7 +19,7 @@ import { createSessionRuntime } from '../session/session-runtime.ts';
 import { Work } from '../session/work.ts';
 import { disposeAll } from './dispose-all.ts';
 import { modelFingerprint } from './fingerprint.ts';
-import { blockSize, type LoadWeightsOptions, maxOutputRows, resolveLoadWeightsOptions } from './load-options.ts';
+import { blockSize, type LoadWeightsOptions, resolveLoadWeightsOptions } from './load-options.ts';
 import { Model, type ModelTokenizer } from './model.ts';
 import { kvBytesPerToken, type ModelHeader, type ModelInfo } from './model-info.ts';
 
@@ -131,7 +131,7 @@ export class PreparedModel {
     onProgress: LoadWeightsOptions['onProgress'],
   ): Promise<Model> {
     const { backend, checkpoint, definition, sources, tokenizer, chatFormat, eosTokenIds } = this.#parts;
-    const { cacheDtype, cacheTokens, maxTokensPerStep, ownsBackend } = options;
+    const { cacheDtype, cacheTokens, maxTokensPerStep, maxOutputRows, ownsBackend } = options;
     let weights: Weights | undefined;
     let executable: Executable | undefined;
     try {

@@ -351,6 +351,45 @@ describe('forward', () => {
   });
 });
 
+describe('score', () => {
+  it('gives the log-probability of each token and the argmax in its place, as forward does', async () => {
+    const { backend, newSession } = await setUp({ next: hashScript(), chunkTokens: 8, maxOutputRows: 4 });
+    const ids = Array.from({ length: 10 }, (_, i) => i);
+    const session = newSession([1, 2, 3]);
+    const { logprobs, argmax } = await session.score(ids);
+    // The rows are those of the token before each; the last token is not run.
+    expect(backend.batches.map((batch) => batch.outputRows.length)).toEqual([0, 4, 4, 2]);
+    expect([session.length, session.numCachedTokens]).toEqual([13, 12]);
+    const logits = await newSession([1, 2]).forward([3, ...ids.slice(0, -1)]);
+    const { vocabSize } = fakeTokens;
+    for (const [i, id] of ids.entries()) {
+      const row = logits.subarray(i * vocabSize, (i + 1) * vocabSize);
+      const total = row.reduce((sum, logit) => sum + Math.exp(logit), 0);
+      expect(logprobs[i]).toBe(Math.fround(row[id]! - Math.log(total)));
+      expect(argmax[i]).toBe(row.indexOf(8));
+    }
+  });
+
+  it('scores the same when the token before was in the cache already', async () => {
+    const { newSession } = await setUp({ next: hashScript() });
+    const fresh = await newSession([1, 2, 3]).score([4, 5]);
+    const session = newSession([1, 2, 3]);
+    await session.prefill();
+    expect(await session.score([4, 5])).toEqual(fresh);
+  });
+
+  it('refuses an empty session, and leaves one that failed as long as before', async () => {
+    const { backend, newSession } = await setUp({ next: hashScript() });
+    await expect(newSession([]).score([1])).rejects.toThrow(/empty session cannot score/);
+    const session = newSession([1, 2]);
+    backend.beforeStep = () => {
+      throw new NumericError('lm_head', 'lm_head produced NaN.');
+    };
+    await expect(session.score([3, 4])).rejects.toThrow(NumericError);
+    expect(session.length).toBe(2);
+  });
+});
+
 describe('extend and truncate', () => {
   it('refuses what does not fit, with both numbers, and changes nothing (B48)', async () => {
     const { newSession } = await setUp({ next: hashScript() });

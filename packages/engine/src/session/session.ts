@@ -6,9 +6,11 @@ import { type GenerateOptions, planGeneration } from '../generate/generate-optio
 import type { GenerateEvent, GenerateResult, Generation } from '../generate/generation.ts';
 import { OpProfiler } from '../generate/op-profiler.ts';
 import { GenerationRun } from '../generate/run-generation.ts';
+import type { RowScores } from '../step/step-loop.ts';
 import { checkTokens } from './check-tokens.ts';
 import { commonPrefixLength } from './common-prefix.ts';
-import { computeUncached, runStep } from './compute.ts';
+import { computeUncached } from './compute.ts';
+import { forwardTokens, scoreTokens } from './evaluate-rows.ts';
 import { Sequence } from './sequence.ts';
 import type { SessionRuntime } from './session-runtime.ts';
 import { Work } from './work.ts';
@@ -143,28 +145,26 @@ export class Session {
   async forward(tokenIds: ArrayLike<number>, options: { readonly signal?: AbortSignal } = {}): Promise<Float32Array> {
     this.#checkIdle('run forward');
     checkTokens(tokenIds, this.length, this.#runtime);
-    const { loop, chunkTokens, maxOutputRows, vocabSize } = this.#runtime;
-    const sequence = this.#sequence;
-    const start = sequence.length;
-    const rows = new Float32Array(tokenIds.length * vocabSize);
-    const compute = async (signal: AbortSignal) => {
-      sequence.append(tokenIds);
-      try {
-        let numRows = 0;
-        while (numRows < tokenIds.length) {
-          // What lies before the next row: what was not computed yet, or lost its blocks to another session meanwhile.
-          await computeUncached(loop, sequence, { signal, chunkTokens, upTo: start + numRows });
-          const numTokens = Math.min(tokenIds.length - numRows, chunkTokens, maxOutputRows);
-          const onLogits = (logits: Float32Array) => rows.set(logits, numRows * vocabSize);
-          const hasRun = await runStep(loop, { sequence, numTokens, outputs: 'all' }, { signal, onLogits });
-          if (hasRun) numRows += numTokens;
-        }
-      } catch (error) {
-        sequence.truncate(start);
-        throw error;
-      }
-      return rows;
-    };
+    const compute = (signal: AbortSignal) => forwardTokens(this.#runtime, this.#sequence, tokenIds, signal);
+    return this.#begin(options.signal, compute).result;
+  }
+
+  /**
+   * Appends tokens and scores each of them given all before it: its log-probability and the most likely token in its place,
+   * both [tokenIds.length]. Nothing of the vocabulary's size leaves the backend. When it rejects, the session is as long as
+   * before.
+   *
+   * @throws InvalidArgumentError when the session is empty: the first token of a text follows nothing
+   * @throws as `extend` and `prefill`
+   */
+  async score(tokenIds: ArrayLike<number>, options: { readonly signal?: AbortSignal } = {}): Promise<RowScores> {
+    this.#checkIdle('score');
+    if (this.length === 0) {
+      throw new InvalidArgumentError('An empty session cannot score: give it the first token (BOS, as a rule) before.');
+    }
+    checkTokens(tokenIds, this.length, this.#runtime);
+    const targets = Int32Array.from(tokenIds);
+    const compute = (signal: AbortSignal) => scoreTokens(this.#runtime, this.#sequence, targets, signal);
     return this.#begin(options.signal, compute).result;
   }
 

@@ -7,6 +7,8 @@ export interface SequenceStep {
   readonly numTokens: number;
   /** Of which of these tokens the logits are wanted. */
   readonly outputs: 'none' | 'last' | 'all';
+  /** A token per output row: its log-probability and the row's argmax are wanted instead of the logits. */
+  readonly targets?: Int32Array;
 }
 
 /** How many output rows a step asks for. */

@@ -7,6 +7,14 @@ import type { Sequence } from '../session/sequence.ts';
 import { buildBatch, numOutputRows, type SequenceStep } from './build-batch.ts';
 import { StepQueue } from './step-queue.ts';
 
+/** What rows of logits are reduced to when only one token of each counts. */
+export interface RowScores {
+  /** Log-probability of the row's target, [rows]. */
+  readonly logprobs: Float32Array;
+  /** The most likely token, the lower id where two are equal, [rows]. */
+  readonly argmax: Int32Array;
+}
+
 /** What a step is given besides its tokens. */
 export interface RunOptions {
   readonly signal: AbortSignal;
@@ -15,6 +23,8 @@ export interface RunOptions {
    * during the call.
    */
   readonly onLogits?: (logits: Float32Array) => void;
+  /** Receives the scores of a step with targets. */
+  readonly onScores?: (scores: RowScores) => void;
   /** Receives the time of every op, which is measured only when this is here. */
   readonly onProfile?: (profile: readonly OpTiming[]) => void;
 }
@@ -123,11 +133,12 @@ export class StepLoop {
         chosen.map((entry) => entry.step),
         this.#executable.program.cacheGroups.length,
       );
+      // One sequence per batch for now, so its targets may decide the output and its signal may end the whole step.
+      const { step, signal } = chosen[0]!;
       const result = await this.#executable.step(batch, {
-        output: { kind: 'logits' },
+        output: step.targets ? { kind: 'logprobs', tokenIds: step.targets } : { kind: 'logits' },
         profile: chosen.some((entry) => entry.onProfile !== undefined),
-        // One sequence per batch for now, so its signal may end the whole step.
-        signal: chosen[0]!.signal,
+        signal,
       });
       this.#deliver(chosen, result);
     } catch (error) {
@@ -174,15 +185,17 @@ export class StepLoop {
     if (blocks.length > 0) await this.#executable.cache.zeroBlocks(Int32Array.from(blocks));
   }
 
-  #deliver(chosen: readonly QueuedStep[], { logits = new Float32Array(0), profile }: StepResult): void {
+  #deliver(chosen: readonly QueuedStep[], result: StepResult): void {
+    const { logits = new Float32Array(0), logprobs, argmax, profile } = result;
     const { vocabSize } = this.#executable.program;
     let row = 0;
-    for (const { step, onLogits, onProfile, settle } of chosen) {
+    for (const { step, onLogits, onScores, onProfile, settle } of chosen) {
       step.sequence.numCachedTokens += step.numTokens;
       const numRows = numOutputRows(step);
       try {
         if (profile) onProfile?.(profile);
-        onLogits?.(logits.subarray(row * vocabSize, (row + numRows) * vocabSize));
+        if (logprobs && argmax) onScores?.({ logprobs, argmax });
+        else onLogits?.(logits.subarray(row * vocabSize, (row + numRows) * vocabSize));
         settle.resolve();
       } catch (error) {
         settle.reject(error);

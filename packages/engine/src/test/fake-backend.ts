@@ -128,12 +128,14 @@ class FakeExecutable implements Executable {
     if (this.#isDisposed) throw new DisposedError('executable');
     if (this.#running) throw new InvalidArgumentError('Another step is running.');
     checkBatch(batch, this.program, { ...this.#options, ...this.#options.cache });
-    if (options.output && options.output.kind !== 'logits') {
-      throw new UnsupportedError(`The fake backend has no output ${options.output.kind}.`);
+    const output = options.output ?? { kind: 'logits' };
+    if (output.kind !== 'logits' && output.kind !== 'logprobs') {
+      throw new UnsupportedError(`The fake backend has no output ${output.kind}.`);
     }
     this.#running = this.#run(batch, options.signal);
     try {
       const logits = (await this.#running) as Float32Array;
+      if (output.kind === 'logprobs') return scoreRows(logits, output.tokenIds, this.program.vocabSize);
       if (!options.profile) return { logits };
       this.#backend.profiled++;
       return { logits, profile: this.program.ops.map((_, op) => ({ op, nanoseconds: fakeOpNanoseconds })) };
@@ -185,4 +187,17 @@ async function abortable(work: unknown, signal: AbortSignal | undefined): Promis
   } finally {
     signal?.removeEventListener('abort', onAbort!);
   }
+}
+
+/** Log-softmax of one token of each row, and the row's argmax. */
+function scoreRows(logits: Float32Array, tokenIds: Int32Array, vocabSize: number) {
+  const rows = Array.from(tokenIds, (_, row) => logits.subarray(row * vocabSize, (row + 1) * vocabSize));
+  const logprobs = rows.map((row, i) => {
+    const total = row.reduce((sum, logit) => sum + Math.exp(logit), 0);
+    return row[tokenIds[i]!]! - Math.log(total);
+  });
+  return {
+    logprobs: Float32Array.from(logprobs),
+    argmax: Int32Array.from(rows, (row) => row.indexOf(Math.max(...row))),
+  };
 }
