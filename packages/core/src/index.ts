@@ -63,6 +63,7 @@ export type {
   WeightId,
   WriteCacheOp,
 } from './program/program.ts';
+export { decodeElements } from './tensor/decode-elements.ts';
 export {
   type DtypeInfo,
   isQuantizedDtype,
@@ -73,6 +74,13 @@ export {
   weightByteLength,
   weightDtypes,
 } from './tensor/dtypes.ts';
-export { bf16ToF32, f16ToF32, f32ToBf16, f32ToF16 } from './tensor/half.ts';
+export type { QuantizedBlocks } from './tensor/formats/block-format.ts';
+export { f8e4m3Values } from './tensor/formats/f8-format.ts';
+export { bf16ToF32, f16ToF32, f16Values, f32ToBf16, f32ToF16 } from './tensor/half.ts';
 export { packedByteLength, packedLayoutVersion, packMatrix, tileRows } from './tensor/packed-layout.ts';
-export { dequantizeBlocks, type QuantizedBlocks, splitQuantizedBlocks } from './tensor/quantized-blocks.ts';
+export {
+  dequantizeBlocks,
+  dequantizeInto,
+  emptyQuantizedBlocks,
+  splitQuantizedBlocks,
+} from './tensor/quantized-blocks.ts';

@@ -3,11 +3,14 @@ import {
   type CacheDtype,
   type CacheLayerSpec,
   type CacheOptions,
+  f16Values,
   f32ToF16,
   InvalidArgumentError,
   type KvCache,
 } from '@hearth/core';
-import { f16Values } from './f16-table.ts';
+
+/** The float of every f16 bit pattern. */
+const halves = f16Values();
 
 /** Keys or values of one layer, [numBlocks, blockSize, numKvHeads, headDim], as floats or as f16 bits. */
 type Plane = Float32Array | Uint16Array;
@@ -78,7 +81,7 @@ export class ReferenceKvCache implements KvCache {
       const start = (this.slotOf(table, p) * numKvHeads + kvHead) * headDim;
       const to = p * headDim;
       if (plane instanceof Float32Array) out.set(plane.subarray(start, start + headDim), to);
-      else for (let d = 0; d < headDim; d++) out[to + d] = f16Values[plane[start + d]!]!;
+      else for (let d = 0; d < headDim; d++) out[to + d] = halves[plane[start + d]!]!;
     }
   }
 
@@ -164,7 +167,7 @@ export class ReferenceKvCache implements KvCache {
         const start = this.slotOf(blockTable, p) * width;
         for (let i = 0; i < width; i++) {
           const stored = plane[start + i]!;
-          out[p * width + i] = plane instanceof Uint16Array ? f16Values[stored]! : stored;
+          out[p * width + i] = plane instanceof Uint16Array ? halves[stored]! : stored;
         }
       }
       return out;

@@ -1,6 +1,5 @@
 import {
-  bf16ToF32,
-  dequantizeBlocks,
+  decodeElements,
   InvalidModelError,
   isQuantizedDtype,
   type LoadWeightsOptions,
@@ -13,7 +12,6 @@ import {
   weightDtypes,
 } from '@hearth/core';
 import { EventLoopTurn } from './event-loop-turn.ts';
-import { f16Values } from './f16-table.ts';
 import { blockElements, type DenseMatrix, type Matrix, type QuantizedMatrix } from './matrix.ts';
 
 /** Weights as the ops read them, by name. */
@@ -73,8 +71,7 @@ async function readVector(source: WeightSource, onBytes: OnBytes): Promise<Float
   const length = source.shape[0]!;
   const vector = new Float32Array(length);
   await readRows(source, 1, length, onBytes, (bytes) => {
-    const { dtype } = source;
-    vector.set(isQuantizedDtype(dtype) ? dequantizeBlocks(splitQuantizedBlocks(dtype, bytes)) : toFloats(dtype, bytes));
+    vector.set(decodeElements(source.dtype, bytes));
   });
   if (!source.rowOrder) return vector;
   return vector.map((_, i) => vector[source.rowOrder![i]!]!);
@@ -115,21 +112,9 @@ function emptyQuantized(dtype: WeightDtype, rows: number, columns: number): Quan
 }
 
 function convert(dtype: WeightDtype, bytes: Uint8Array, rows: number, columns: number): Matrix {
-  if (!isQuantizedDtype(dtype)) return { kind: 'dense', rows, columns, values: toFloats(dtype, bytes) };
+  if (!isQuantizedDtype(dtype)) return { kind: 'dense', rows, columns, values: decodeElements(dtype, bytes) };
   const { codes, scales, mins = null } = splitQuantizedBlocks(dtype, bytes);
   return { kind: 'quantized', rows, columns, codes, scales, mins };
-}
-
-/** Little-endian floats of any plain type; exact. */
-function toFloats(dtype: WeightDtype, bytes: Uint8Array): Float32Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const values = new Float32Array(bytes.length / weightDtypes[dtype].blockBytes);
-  for (let i = 0; i < values.length; i++) {
-    if (dtype === 'f32') values[i] = view.getFloat32(i * 4, true);
-    else if (dtype === 'f16') values[i] = f16Values[view.getUint16(i * 2, true)]!;
-    else values[i] = bf16ToF32(view.getUint16(i * 2, true));
-  }
-  return values;
 }
 
 function copyRow(from: Matrix, fromRow: number, to: Matrix, toRow: number): void {

@@ -1,12 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AbortError, InvalidArgumentError, MemoryFile, UnsupportedError } from '@hearth/core';
+import { AbortError, decodeElements, InvalidArgumentError, MemoryFile, UnsupportedError } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { counting } from '../__fixtures__/gguf-bytes.ts';
 import { temporaryDirectory } from '../__fixtures__/temporary-directory.ts';
 import { openCheckpoint } from '../open-checkpoint.ts';
-import { decodeElements } from '../tensor/decode.ts';
 import { readTensor } from '../tensor/read-tensor.ts';
 import type { TensorToWrite } from '../tensor/tensor-to-write.ts';
 import { type GgufMetadataToWrite, type GgufTypedValue, metadataOf } from './metadata-encoder.ts';

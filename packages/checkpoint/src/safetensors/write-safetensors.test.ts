@@ -1,11 +1,10 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AbortError, InvalidArgumentError } from '@hearth/core';
+import { AbortError, decodeElements, InvalidArgumentError } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { counting } from '../__fixtures__/gguf-bytes.ts';
 import { temporaryDirectory } from '../__fixtures__/temporary-directory.ts';
-import { decodeElements } from '../tensor/decode.ts';
 import type { TensorToWrite } from '../tensor/tensor-to-write.ts';
 import { readSafetensors } from './read-safetensors.ts';
 import { writeSafetensors } from './write-safetensors.ts';

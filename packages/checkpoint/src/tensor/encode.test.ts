@@ -1,7 +1,6 @@
-import { f16ToF32, InvalidArgumentError, splitQuantizedBlocks, type WeightDtype } from '@hearth/core';
+import { decodeElements, f16ToF32, InvalidArgumentError, splitQuantizedBlocks, type WeightDtype } from '@hearth/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeElements } from './decode.ts';
 import { encodeElements } from './encode.ts';
 
 const ramp = (of: (i: number) => number) => Float32Array.from({ length: 32 }, (_, i) => of(i));

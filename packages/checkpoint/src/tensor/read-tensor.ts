@@ -1,7 +1,13 @@
-import { throwIfAborted, UnsupportedError, type WeightDtype, weightByteLength, weightDtypes } from '@hearth/core';
+import {
+  decodeElements,
+  throwIfAborted,
+  UnsupportedError,
+  type WeightDtype,
+  weightByteLength,
+  weightDtypes,
+} from '@hearth/core';
 import type { CheckpointTensor } from '../checkpoint.ts';
 import { TimeSlice } from '../io/time-slice.ts';
-import { decodeElements } from './decode.ts';
 
 /** Stored bytes decoded at a time: at most two milliseconds of work, also for 4-bit types. */
 const chunkBytes = 2 ** 16;

@@ -11,6 +11,14 @@ export function f16ToF32(bits: number): number {
   return sign * (1 + mantissa / 1024) * 2 ** (exponent - 15);
 }
 
+let f16Table: Float32Array | undefined;
+
+/** The float of each of the 65536 binary16 patterns: looking up is several times faster than taking bits apart. Made on first use. */
+export function f16Values(): Float32Array {
+  f16Table ??= Float32Array.from({ length: 65536 }, (_, bits) => f16ToF32(bits));
+  return f16Table;
+}
+
 /** A float to binary16 bits, rounded to nearest even; magnitudes of 65520 and more become infinity, NaN becomes 0x7e00 with its sign. */
 export function f32ToF16(value: number): number {
   f32[0] = value;

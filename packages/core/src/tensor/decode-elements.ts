@@ -1,23 +1,12 @@
-import {
-  bf16ToF32,
-  dequantizeBlocks,
-  f16ToF32,
-  isQuantizedDtype,
-  splitQuantizedBlocks,
-  type WeightDtype,
-} from '@hearth/core';
-
-let f16Values: Float32Array | undefined;
-
-/** The value of each of the 65536 f16 patterns; looking up is several times faster than taking bits apart. */
-function f16Table(): Float32Array {
-  f16Values ??= Float32Array.from({ length: 65536 }, (_, bits) => f16ToF32(bits));
-  return f16Values;
-}
+import { isQuantizedDtype, type WeightDtype } from './dtypes.ts';
+import { decodeF8Blocks } from './formats/f8-format.ts';
+import { bf16ToF32, f16Values } from './half.ts';
+import { dequantizeBlocks, splitQuantizedBlocks } from './quantized-blocks.ts';
 
 /** The floats of stored elements, exactly as docs/numerics.md defines them for each type. `bytes` holds whole blocks. */
 export function decodeElements(dtype: WeightDtype, bytes: Uint8Array): Float32Array {
   if (isQuantizedDtype(dtype)) return dequantizeBlocks(splitQuantizedBlocks(dtype, bytes));
+  if (dtype === 'f8_e4m3') return decodeF8Blocks(bytes);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (dtype === 'f32') {
     const values = new Float32Array(bytes.length / 4);
@@ -26,7 +15,7 @@ export function decodeElements(dtype: WeightDtype, bytes: Uint8Array): Float32Ar
   }
   const values = new Float32Array(bytes.length / 2);
   if (dtype === 'f16') {
-    const table = f16Table();
+    const table = f16Values();
     for (let i = 0; i < values.length; i++) values[i] = table[view.getUint16(i * 2, true)]!;
   } else {
     for (let i = 0; i < values.length; i++) values[i] = bf16ToF32(view.getUint16(i * 2, true));
