@@ -110,7 +110,7 @@ async function whyItDoesNotRun(checkpoint: Checkpoint): Promise<string | null> {
     const model = await buildModel(checkpoint.config, { tensorNames: checkpoint.tensors.keys() });
     checkTensors(model, checkpoint.tensors.values());
     // Refuses tensors of a type that Hearth does not compute with, by name.
-    for (const { name } of model.weights) weightSource(checkpoint.tensors.get(name)!);
+    for (const spec of model.weights) weightSource(checkpoint.tensors.get(spec.name)!, spec);
     return null;
   } catch (error) {
     return (error as Error).message;

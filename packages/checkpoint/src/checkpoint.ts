@@ -18,6 +18,12 @@ export interface CheckpointTensor {
   readonly byteLength: number;
   /** Row i of the tensor is row `rowOrder[i]` in the file. Absent when rows are in order. */
   readonly rowOrder?: Uint32Array;
+  /** Column i in the file is column `columnOrder[i]` of the tensor. Absent when columns are in order. */
+  readonly columnOrder?: Uint32Array;
+  /** The file has this added to every element: the tensor's values are the stored ones minus it (GGUF keeps Gemma's norms + 1). */
+  readonly plus?: number;
+  /** The file keeps the matrix the other way round: [rows, columns] where `shape` says [columns, rows] (GPT-2 in GGUF). */
+  readonly transposed?: true;
 }
 
 /** What a tokenizer is made from, as it lies in the checkpoint. */

@@ -81,7 +81,7 @@ async function openAndReadAll(path: string, bytes: Uint8Array): Promise<void> {
   const checkpoint = await openCheckpoint(path, { fileMapper: mapperOf(bytes) });
   for (const tensor of checkpoint.tensors.values()) {
     expect(tensor.offset + tensor.byteLength).toBeLessThanOrEqual(bytes.length);
-    const source = weightSource(tensor);
+    const source = weightSource(tensor, {});
     const values = await readTensor(tensor);
     expect(values.length).toBe(source.shape.reduce((product, dim) => product * dim, 1));
     // No more memory than the file justifies: 32 codes of a quantized block come from at least 18 bytes.

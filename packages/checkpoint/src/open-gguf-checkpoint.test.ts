@@ -117,7 +117,7 @@ describe('a GGUF file of a Llama', () => {
     const order = [0, 2, 1, 3, 4, 6, 5, 7];
     const query = checkpoint.tensors.get(`${prefix}.q_proj.weight`)!;
     expect([...query.rowOrder!]).toEqual(order);
-    expect([...weightSource(query).rowOrder!]).toEqual(order);
+    expect([...weightSource(query, {}).rowOrder!]).toEqual(order);
     const rows = await readTensor(query);
     expect(order.map((_, i) => rows[i * 8])).toEqual(order.map((row) => row * 8));
     expect([...(await readTensor(checkpoint.tensors.get(`${prefix}.q_proj.bias`)!))]).toEqual(order);
@@ -359,8 +359,8 @@ describe('a GGUF file that is not a usable Llama', () => {
     const checkpoint = await open({ tensors });
     const head = checkpoint.tensors.get('lm_head.weight')!;
     expect(head).toMatchObject({ dtype: 'iq2_xs', shape: [2, 256], byteLength: 148 });
-    expect(() => weightSource(head)).toThrow(UnsupportedError);
-    expect(() => weightSource(head)).toThrow(/"lm_head\.weight" has the type iq2_xs/);
+    expect(() => weightSource(head, {})).toThrow(UnsupportedError);
+    expect(() => weightSource(head, {})).toThrow(/"lm_head\.weight" has the type iq2_xs/);
     await expect(readTensor(head)).rejects.toThrow(/"lm_head\.weight" has the type iq2_xs/);
     await checkpoint.close();
   });

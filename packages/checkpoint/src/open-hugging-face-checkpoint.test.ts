@@ -305,8 +305,8 @@ describe('weights of other types', () => {
         'model.safetensors': safetensorsBytes({ x }, new Uint8Array(4 * bytes)),
       });
       const tensor = checkpoint.tensors.get('x')!;
-      expect(() => weightSource(tensor)).toThrow(UnsupportedError);
-      expect(() => weightSource(tensor)).toThrow(`"x" has the type ${dtype.toLowerCase()}`);
+      expect(() => weightSource(tensor, {})).toThrow(UnsupportedError);
+      expect(() => weightSource(tensor, {})).toThrow(`"x" has the type ${dtype.toLowerCase()}`);
       await expect(readTensor(tensor)).rejects.toThrow(UnsupportedError);
       await checkpoint.close();
     }
@@ -316,7 +316,7 @@ describe('weights of other types', () => {
     const scalar = { dtype: 'F32', shape: [], data_offsets: [0, 4] };
     const checkpoint = await open({ ...singleFile, 'model.safetensors': safetensorsBytes({ scalar }, f32(3)) });
     const tensor = checkpoint.tensors.get('scalar')!;
-    expect(() => weightSource(tensor)).toThrow(/"scalar" has the shape \[\]/);
+    expect(() => weightSource(tensor, {})).toThrow(/"scalar" has the shape \[\]/);
     expect([...(await readTensor(tensor))]).toEqual([3]);
     await checkpoint.close();
   });

@@ -6,8 +6,8 @@ import { checkFileRange, type MappedFile, type WeightSource, type WeightSpec } f
 export type WeightsForm = 'float32' | 'bfloat16' | 'stored';
 
 /**
- * The weights of a checkpoint for `Backend.loadWeights`. Those that are decoded are decoded when the backend reads them,
- * one at a time, so that no second copy of the model is in memory.
+ * The weights of a checkpoint for `Backend.loadWeights`, as `specs` ask for them. Those that are decoded are decoded when the
+ * backend reads them, one at a time, so that no second copy of the model is in memory.
  *
  * @param onDecoded receives the SHA-256 of each decoded weight, as f32 in Hugging Face order
  */
@@ -18,12 +18,14 @@ export function weightSources(
   onDecoded: (name: string, sha256: string) => void = () => {},
 ): ReadonlyMap<string, WeightSource> {
   return new Map(
-    specs.map(({ name }) => {
+    specs.map((spec) => {
+      const { name } = spec;
       const tensor = checkpoint.tensors.get(name)!;
-      if (form === 'stored') return [name, weightSource(tensor)];
+      if (form === 'stored') return [name, weightSource(tensor, spec)];
       const file = new DecodedTensorFile(tensor, form, onDecoded);
       const dtype = form === 'float32' ? 'f32' : 'bf16';
-      return [name, { name, dtype, shape: tensor.shape, file, offset: 0, byteLength: file.size }];
+      const { storedName, shape } = tensor;
+      return [name, weightSource({ name, storedName, dtype, shape, file, offset: 0, byteLength: file.size }, spec)];
     }),
   );
 }

@@ -8,6 +8,7 @@ import {
 } from '@hearth/core';
 import type { CheckpointTensor } from '../checkpoint.ts';
 import { TimeSlice } from '../io/time-slice.ts';
+import { inHuggingFaceOrder } from './hugging-face-order.ts';
 
 /** Stored bytes decoded at a time: at most two milliseconds of work, also for 4-bit types. */
 const chunkBytes = 2 ** 16;
@@ -20,7 +21,7 @@ export interface ReadTensorOptions {
 }
 
 /**
- * All elements of a tensor as f32, rows in Hugging Face order. Takes 4 bytes of memory an element.
+ * All elements of a tensor as f32, as Hugging Face keeps them. Takes 4 bytes of memory an element.
  * @throws UnsupportedError that names tensor and type when it cannot be decoded
  */
 export async function readTensor(tensor: CheckpointTensor, options: ReadTensorOptions = {}): Promise<Float32Array> {
@@ -42,10 +43,15 @@ export async function readTensor(tensor: CheckpointTensor, options: ReadTensorOp
 }
 
 /** The same elements piece by piece, in order, for tensors that need not be in memory as a whole. */
-export async function* readTensorChunks(
+export function readTensorChunks(
   tensor: CheckpointTensor,
-  { signal }: ReadTensorOptions = {},
+  options: ReadTensorOptions = {},
 ): AsyncGenerator<Float32Array> {
+  return inHuggingFaceOrder(tensor, () => decodedChunks(tensor, options));
+}
+
+/** Elements as the file has them, but for the order of rows. */
+async function* decodedChunks(tensor: CheckpointTensor, { signal }: ReadTensorOptions): AsyncGenerator<Float32Array> {
   const dtype = requireWeightDtype(tensor);
   const slice = new TimeSlice();
   for await (const bytes of readRows(tensor, weightDtypes[dtype].blockBytes)) {
@@ -59,7 +65,8 @@ export async function* readTensorChunks(
 async function* readRows(tensor: CheckpointTensor, blockBytes: number): AsyncGenerator<Uint8Array> {
   const { file, offset, byteLength, rowOrder } = tensor;
   if (rowOrder === undefined) {
-    const step = Math.ceil(chunkBytes / blockBytes) * blockBytes;
+    // Eight blocks of 32 are one of 256, so that a piece can be encoded in any type.
+    const step = Math.ceil(chunkBytes / (8 * blockBytes)) * 8 * blockBytes;
     for (let start = 0; start < byteLength; start += step) {
       yield await file.read(offset + start, Math.min(step, byteLength - start));
     }

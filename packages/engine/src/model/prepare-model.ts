@@ -75,8 +75,9 @@ function weightSources(
   dtypes: readonly WeightDtype[],
 ): ReadonlyMap<string, WeightSource> {
   const sources = new Map<string, WeightSource>();
-  for (const { name } of definition.weights) {
-    const source = weightSource(checkpoint.tensors.get(name)!);
+  for (const spec of definition.weights) {
+    const { name } = spec;
+    const source = weightSource(checkpoint.tensors.get(name)!, spec);
     if (!dtypes.includes(source.dtype)) {
       throw new UnsupportedError(`${name} is stored as ${source.dtype}; this backend takes ${dtypes.join(', ')}.`, {
         details: { tensor: name, dtype: source.dtype, supported: dtypes },
