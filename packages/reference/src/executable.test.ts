@@ -129,6 +129,32 @@ describe('the contract', () => {
   });
 });
 
+describe('embed', () => {
+  const embedded = async (tokens: readonly number[], change: { ids?: 'positions'; scale?: number }) => {
+    const executable = await tinyLlama({
+      lower: { captures: ['model.embed_tokens'] },
+      // As many positions as the table has rows.
+      editProgram: (program) => ({
+        ...program,
+        contextLength: 96,
+        ops: program.ops.map((op) => (op.kind === 'embed' ? { ...op, ...change } : op)),
+      }),
+    });
+    return (await prefill(executable, tokens)).captures!.get('model.embed_tokens')!;
+  };
+
+  it('looks up positions when asked', async () => {
+    expect(await embedded([9, 9, 9], { ids: 'positions' })).toEqual(await embedded([0, 1, 2], {}));
+  });
+
+  it('multiplies by its scale, rounded to f32', async () => {
+    const scale = Math.fround(Math.sqrt(65));
+    const plain = await embedded([3, 4], {});
+    const scaled = await embedded([3, 4], { scale: Math.sqrt(65) });
+    expect(scaled).toEqual(plain.map((value) => Math.fround(value * scale)));
+  });
+});
+
 describe('outputs', () => {
   it('gives hidden rows, whose product with the head are the logits', async () => {
     const executable = await tinyLlama({ lower: { captures: ['model.norm'] } });

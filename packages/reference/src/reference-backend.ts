@@ -11,7 +11,6 @@ import {
   InvalidArgumentError,
   type LoadWeightsOptions,
   type Program,
-  UnsupportedError,
   type WeightSource,
   type WeightSpec,
   type Weights,
@@ -63,8 +62,6 @@ class ReferenceBackend implements Backend {
     }
     checkProgram(program);
     checkOptions(options);
-    const softcapped = program.ops.find((op) => op.kind === 'attention' && op.softcap !== null);
-    if (softcapped) throw new UnsupportedError(`${softcapped.name} has a softcap, which is not supported yet.`);
     const bound = weights.bind(program.weights);
     try {
       const executable = new ReferenceExecutable(program, bound, options, () => this.#numLive--);

@@ -1,17 +1,22 @@
-import { type Batch, NumericError, type Op, opAccess, type Program, type RowKind, type View } from '@hearth/core';
+import { type Batch, type Op, opAccess, type Program, type RowKind, type View } from '@hearth/core';
+import { checkFinite } from './check-finite.ts';
 import type { EventLoopTurn } from './event-loop-turn.ts';
 import type { ReferenceKvCache } from './kv-cache.ts';
+import { activation } from './ops/activation.ts';
 import { add } from './ops/add.ts';
 import { cachedAttention } from './ops/cached-attention.ts';
 import { embed } from './ops/embed.ts';
 import { gatedActivation } from './ops/gated-activation.ts';
 import { gatherRows } from './ops/gather-rows.ts';
+import { layerNorm } from './ops/layer-norm.ts';
 import { linear } from './ops/linear.ts';
 import { rmsNorm } from './ops/rms-norm.ts';
 import { rope, ropeTable } from './ops/rope.ts';
+import { scale } from './ops/scale.ts';
+import { softcap } from './ops/softcap.ts';
 import { writeCache } from './ops/write-cache.ts';
 import type { BoundWeights } from './reference-weights.ts';
-import { type Arenas, copyRows, type Rows } from './rows.ts';
+import { type Arenas, copyRows } from './rows.ts';
 
 /** What the ops of one step work on. */
 export interface StepState {
@@ -43,12 +48,20 @@ function compute(op: Op, state: StepState): void | Promise<void> {
   const rows = (view: View) => arenas.rows(view);
   const numRows = (view: View) => numRowsOf(state, view);
   switch (op.kind) {
-    case 'embed':
-      return embed(weights.matrix(op.weight), batch.tokenIds, rows(op.out));
+    case 'embed': {
+      const ids = op.ids === 'tokens' ? batch.tokenIds : batch.positions;
+      embed(weights.matrix(op.weight), ids, rows(op.out));
+      if (op.scale !== 1) scale(rows(op.out), op.scale, numRows(op.out));
+      return;
+    }
     case 'rope-table':
       return ropeTable(program.ropes[op.rope]!, batch.positions, rows(op.out));
     case 'rms-norm':
       return rmsNorm(rows(op.x), weights.vector(op.weight), op.eps, rows(op.out), numRows(op.x));
+    case 'layer-norm': {
+      const [weight, bias] = [weights.vector(op.weight), weights.vector(op.bias)];
+      return layerNorm(rows(op.x), weight, bias, op.eps, rows(op.out), numRows(op.x));
+    }
     case 'add-rms-norm':
       add(rows(op.residual), rows(op.delta), numRows(op.residual));
       return rmsNorm(rows(op.residual), weights.vector(op.weight), op.eps, rows(op.out), numRows(op.residual));
@@ -67,8 +80,12 @@ function compute(op: Op, state: StepState): void | Promise<void> {
       return writeCache(cache, op, batch, rows(op.k), rows(op.v));
     case 'attention':
       return cachedAttention(cache, op, batch, rows(op.q), rows(op.out), turn);
+    case 'activation':
+      return activation(op.activation, rows(op.x), rows(op.out), numRows(op.x));
     case 'gated-activation':
-      return gatedActivation(rows(op.gate), rows(op.up), rows(op.out), numRows(op.gate));
+      return gatedActivation(op.activation, rows(op.gate), rows(op.up), rows(op.out), numRows(op.gate));
+    case 'softcap':
+      return softcap(rows(op.x), op.cap, numRows(op.x));
     case 'gather-rows':
       return gatherRows(rows(op.x), batch.outputRows, rows(op.out));
     case 'capture':
@@ -79,18 +96,4 @@ function compute(op: Op, state: StepState): void | Promise<void> {
 
 function numRowsOf({ arenas, numRows }: StepState, view: View): number {
   return numRows[arenas.kind(view)];
-}
-
-function checkFinite({ data, offset, stride, width }: Rows, numRows: number, name: string): void {
-  for (let t = 0; t < numRows; t++) {
-    for (let i = offset + t * stride; i < offset + t * stride + width; i++) {
-      const value = data[i]!;
-      if (value - value !== 0) {
-        throw new NumericError(
-          name,
-          `${name} gave ${value} (row ${t}, column ${i - offset - t * stride}). The weights are damaged, or the model left the range of f32.`,
-        );
-      }
-    }
-  }
 }

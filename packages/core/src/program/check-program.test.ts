@@ -125,6 +125,7 @@ describe('checkProgram', () => {
     ['keys of another width', withOp('cache', 'write-cache', { k: view(3, 8) }), /k of width 8, expected 4/],
     ['a width that is not its heads', withOp('attention', 'attention', { numHeads: 3 }), /q of width 8, expected 12/],
     ['a window of nothing', withOp('attention', 'attention', { window: 0 }), /window of 0/],
+    ['a softcap of nothing', withOp('attention', 'attention', { softcap: 0 }), /softcap of 0/],
     ['tokens gathered into tokens', withOp('rows', 'gather-rows', { out: view(3, 8) }), /must write rows of outputs/],
     ['rows of two kinds', withOp('sum', 'add', { delta: view(6, 8) }), /mixes rows/],
     ['a norm over its own input', withOp('norm', 'rms-norm', { out: view(1, 8) }), /over its input/],

@@ -228,6 +228,7 @@ function checkShapes(program: Program, op: Op, fail: Fail): void {
       width('q', op.q, op.numHeads * layer.headDim);
       width('out', op.out, op.numHeads * layer.headDim);
       if (op.window !== null && (!isCount(op.window) || op.window === 0)) fail(`has a window of ${op.window}`);
+      if (op.softcap !== null && !(Math.fround(op.softcap) > 0)) fail(`has a softcap of ${op.softcap}`);
       break;
     }
     case 'gated-activation':

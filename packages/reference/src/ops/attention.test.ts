@@ -44,9 +44,10 @@ function attend(
   first: number,
   last: number,
   scale: number,
+  softcap: number | null = null,
 ): Float32Array {
   const out = new Float32Array(q.length);
-  attendHead(q, keys, values, first, last, scale, out);
+  attendHead(q, keys, values, first, last, { scale, softcap }, out);
   return out;
 }
 
@@ -108,5 +109,15 @@ describe('attendHead', () => {
     const values = randomFloats(seededRandom(4), 700 * 2);
     keys[600 * 2] = 1000;
     expect(attend(Float32Array.of(1, 0), keys, values, 0, 699, 1)).toEqual(values.slice(1200, 1202));
+  });
+
+  it('caps scores before the softmax', () => {
+    // Scores of 40 and 0 with a cap of 10: tanh(4) · 10 and 0.
+    const keys = Float32Array.of(40, 0);
+    const values = Float32Array.of(1, 0);
+    const [got] = attend(Float32Array.of(1), keys, values, 0, 1, 1, 10);
+    const weight = Math.exp(10 * Math.tanh(4));
+    expect(got).toBeCloseTo(weight / (weight + 1), 6); // f32 has 7 digits
+    expect(attend(Float32Array.of(1), keys, values, 0, 1, 1)[0]).toBe(1);
   });
 });

@@ -1,5 +1,6 @@
 import { exp32, fma32 } from '@hearth/core';
 import { numLanes, sumLanes } from './row-sum.ts';
+import { softcapped } from './softcap.ts';
 
 const fround = Math.fround;
 
@@ -16,6 +17,13 @@ interface SoftmaxState {
   readonly out: Float32Array;
 }
 
+/** How the products of queries and keys become scores. Both values are f32. */
+export interface ScoreScaling {
+  readonly scale: number;
+  /** Scores pass through softcap · tanh(score / softcap); null when they stay as they are. */
+  readonly softcap: number | null;
+}
+
 /**
  * out = softmax(scale · q · kᵀ) · v over positions first … last, for one query head
  *
@@ -28,7 +36,7 @@ export function attendHead(
   values: Float32Array,
   first: number,
   last: number,
-  scale: number,
+  scaling: ScoreScaling,
   out: Float32Array,
 ): void {
   const headDim = q.length;
@@ -41,7 +49,7 @@ export function attendHead(
       const from = Math.max(first, tile * tilePositions);
       const to = Math.min(last, (tile + 1) * tilePositions - 1);
       if (from > to) continue;
-      addTile(state, isFirstTile, q, keys, values, from, to, scale);
+      addTile(state, isFirstTile, q, keys, values, from, to, scaling);
       isFirstTile = false;
     }
     if (merged) mergeStates(merged, state);
@@ -62,7 +70,7 @@ function addTile(
   values: Float32Array,
   from: number,
   to: number,
-  scale: number,
+  { scale, softcap }: ScoreScaling,
 ): void {
   const fma = fma32;
   const headDim = q.length;
@@ -73,6 +81,7 @@ function addTile(
     let score = 0;
     for (let d = 0; d < headDim; d++) score = fma(q[d]!, keys[key + d]!, score);
     score = fround(score * scale);
+    if (softcap !== null) score = softcapped(score, softcap);
     scores[p - from] = score;
     if (score > max) max = score;
   }

@@ -20,7 +20,10 @@ export async function cachedAttention(
 ): Promise<void> {
   const { numKvHeads, headDim, group } = cache.layerSpec(op.layer);
   const headsPerKvHead = op.numHeads / numKvHeads;
-  const scale = Math.fround(op.scale);
+  const scaling = {
+    scale: Math.fround(op.scale),
+    softcap: op.softcap === null ? null : Math.fround(op.softcap),
+  };
   for (let s = 0; s + 1 < batch.cuSeqlensQ.length; s++) {
     const table = sequenceBlocks(batch.blockTables[group]!, s);
     const firstToken = batch.cuSeqlensQ[s]!;
@@ -37,7 +40,7 @@ export async function cachedAttention(
         const first = firstVisiblePosition(position, op.window);
         for (let head = kvHead * headsPerKvHead; head < (kvHead + 1) * headsPerKvHead; head++) {
           const query = headOf(q, t, head, headDim);
-          attendHead(query, keys, values, first, position, scale, headOf(out, t, head, headDim));
+          attendHead(query, keys, values, first, position, scaling, headOf(out, t, head, headDim));
         }
       }
     }

@@ -5,6 +5,7 @@ import { copyRows } from '../rows.ts';
 import { add } from './add.ts';
 import { embed } from './embed.ts';
 import { gatherRows } from './gather-rows.ts';
+import { scale } from './scale.ts';
 
 describe.each(awkwardSizes)('at width %i', (width) => {
   const x = randomFloats(seededRandom(width), 5 * width);
@@ -14,6 +15,12 @@ describe.each(awkwardSizes)('at width %i', (width) => {
     const delta = x.map((value) => value * 1e-3);
     add(residual, embeddedRows(delta, width), 5);
     expect(copyRows(residual, 5)).toEqual(x.map((value, i) => Math.fround(value + delta[i]!)));
+  });
+
+  it('scale gives the rounded product in place, the factor rounded first', () => {
+    const rows = embeddedRows(x, width);
+    scale(rows, Math.sqrt(640), 5);
+    expect(copyRows(rows, 5)).toEqual(x.map((value) => Math.fround(value * Math.fround(Math.sqrt(640)))));
   });
 
   it('gatherRows copies the wanted rows', () => {

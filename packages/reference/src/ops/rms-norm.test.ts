@@ -52,6 +52,18 @@ describe('rmsNorm', () => {
     expect(out.data[0]).toBe(scaleOf(1));
   });
 
+  it.each(awkwardSizes)('normalises each group as a row of its own (groups of %i)', (groupWidth) => {
+    const x = randomFloats(seededRandom(groupWidth), 2 * 3 * groupWidth, 3);
+    const weight = randomFloats(seededRandom(5), groupWidth);
+    const [grouped, single] = [3 * groupWidth, groupWidth].map((width) => {
+      const out = embeddedRows(new Float32Array(x.length), width);
+      const numRows = x.length / width;
+      rmsNorm(embeddedRows(x, width), weight, 1e-6, out, numRows);
+      return copyRows(out, numRows);
+    });
+    expect(grouped).toEqual(single);
+  });
+
   it('keeps tiny rows near eps and huge rows finite', () => {
     const x = Float32Array.of(1e-20, 1e-20, 1e18, -1e18);
     const out = tightRows(new Float32Array(4), 2);
