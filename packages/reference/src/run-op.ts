@@ -10,6 +10,7 @@ import { gatedActivation } from './ops/gated-activation.ts';
 import { gatherRows } from './ops/gather-rows.ts';
 import { layerNorm } from './ops/layer-norm.ts';
 import { linear } from './ops/linear.ts';
+import { moeMlp } from './ops/moe-mlp.ts';
 import { rmsNorm } from './ops/rms-norm.ts';
 import { rope, ropeTable } from './ops/rope.ts';
 import { scale } from './ops/scale.ts';
@@ -86,6 +87,14 @@ function compute(op: Op, state: StepState): void | Promise<void> {
       return gatedActivation(op.activation, rows(op.gate), rows(op.up), rows(op.out), numRows(op.gate));
     case 'softcap':
       return softcap(rows(op.x), op.cap, numRows(op.x));
+    case 'moe-mlp': {
+      const experts = op.gates.map((gate, i) => ({
+        gate: weights.matrix(gate),
+        up: weights.matrix(op.ups[i]!),
+        down: weights.matrix(op.downs[i]!),
+      }));
+      return moeMlp({ ...op, experts }, rows(op.x), rows(op.routerLogits), rows(op.out), numRows(op.x), turn);
+    }
     case 'gather-rows':
       return gatherRows(rows(op.x), batch.outputRows, rows(op.out));
     case 'capture':
