@@ -73,6 +73,15 @@ test('the default model is in the catalogue, under its alias too, and every entr
     expect(sha256).toMatch(/^[0-9a-f]{64}$/);
     expect(sizeBytes).toBeGreaterThan(0);
     expect(sources.length).toBeGreaterThan(0);
+    for (const source of sources) {
+      if (source.type !== 'python-packages') continue;
+      expect(source.parts.reduce((sum, part) => sum + part.sizeBytes, 0)).toBe(sizeBytes);
+      expect(new Set(source.parts.map((part) => part.wheel)).size).toBe(source.parts.length);
+      for (const part of source.parts) {
+        expect(part.sha256).toMatch(/^[0-9a-f]{64}$/);
+        expect(part.sizeBytes).toBeGreaterThan(0);
+      }
+    }
   }
 });
 

@@ -17,7 +17,6 @@ import {
   storedFilePath,
   storeKey,
 } from './model-store.ts';
-import { removePart } from './part-file.ts';
 import { ProgressReporter } from './progress.ts';
 import { isSafeRelativePath } from './repository-files.ts';
 import type { ModelSource, ResolvedModel } from './resolved-model.ts';
@@ -125,7 +124,7 @@ export class CatalogueModel {
       await this.#store.write(this.#key, this.#record({ complete: false, source: { type: source.type, location } }));
       try {
         const origin = await fetchFromSource(source, target, context);
-        await removePart(target.path);
+        await this.#store.keepOnly(this.#key, fileName);
         const { mtimeMs } = await stat(target.path);
         return await this.#remember({ sizeBytes, modifiedMs: mtimeMs, sha256 }, origin.source, {
           commit: origin.commit,

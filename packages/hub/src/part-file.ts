@@ -105,6 +105,11 @@ export class PartFile {
     this.#hasher.update(bytes);
   }
 
+  /** Makes what was appended survive a power cut. */
+  async sync(): Promise<void> {
+    await this.#handle.sync();
+  }
+
   /** Compares the digests. Afterwards only `restart`, `commit`, `discard` and `close` make sense. */
   verify(): { sha256: string; mismatch: DigestMismatch | undefined } {
     return this.#hasher.finish();

