@@ -63,6 +63,7 @@ export type {
   WeightId,
   WriteCacheOp,
 } from './program/program.ts';
+export { type QuantizableDtype, quantizableDtypes, quantizeBlocks } from './quantize/quantize-blocks.ts';
 export { decodeElements } from './tensor/decode-elements.ts';
 export {
   type DtypeInfo,
