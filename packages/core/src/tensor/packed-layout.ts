@@ -1,27 +1,33 @@
 import { InvalidArgumentError } from '../errors/errors.ts';
+import { canonicalBlock } from './canonical-blocks.ts';
 import type { WeightDtype } from './dtypes.ts';
-import { isQuantizedDtype, weightByteLength, weightDtypes } from './dtypes.ts';
+import { weightByteLength, weightDtypes } from './dtypes.ts';
+import { interleaveUnits } from './interleave-units.ts';
 
 /** Rows that are interleaved into one tile, so that lane r of a vector register belongs to row r. */
 export const tileRows = 8;
 
 /** Identifies the layouts below; part of every cache key of packed weights. Raise it when a byte moves. */
-export const packedLayoutVersion = 1;
+export const packedLayoutVersion = 2;
 
 /**
  * Packed row tiles: the layout that the CPU kernels read. A matrix of [rows, columns] is cut into tiles of 8 rows (the
- * last one is filled up with zero rows). A tile is contiguous and walks k upwards:
+ * last one is filled up with zero rows). A tile is contiguous and walks its blocks upwards in k. The block of each row is
+ * first brought into a canonical order (canonical-blocks.ts: scales and minimums, then the codes in planes, code-planes.ts),
+ * then cut into units (interleave-units.ts); unit after unit, the tile holds that of row 0, row 1 … row 7:
  *
- * - `f32`, `f16`, `bf16`: for each k, the 8 elements of rows 0..7.
- * - `q8_0`: for each 32-block, 8 f16 scales (rows 0..7), then for g = 0..7: for each row, the 4 codes k = 4g .. 4g + 3.
+ * - `f32`, `f16`, `bf16`: for each k, the 8 elements.
+ * - `q8_0`: for each 32-block, 8 f16 scales, then for g = 0..7: for each row, the 4 codes k = 4g .. 4g + 3.
  * - `q4_0`: for each 32-block, 8 f16 scales, then for g = 0..3: for each row, the 4 nibble bytes 4g .. 4g + 3 of its file
  *   block (low nibbles are k = 4g .. 4g + 3, high nibbles k = 16 + 4g .. 16 + 4g + 3).
- * - `q4_1`: for each 32-block, 8 f16 scales, 8 f16 mins, then nibbles as in `q4_0`.
+ * - the others likewise; docs/shapes.md draws them.
  *
- * The packed bytes of a matrix with a multiple of 8 rows are exactly its bytes in the file.
+ * `f8_e4m3` takes twice the bytes of its file, because its codes become f16; of every other type the packed bytes of a
+ * matrix with a multiple of 8 rows are at most 1.03 times those of its file.
  */
 export function packedByteLength(dtype: WeightDtype, rows: number, columns: number): number {
-  return Math.ceil(rows / tileRows) * tileRows * weightByteLength(dtype, columns);
+  const { blockElements, packedBlockBytes } = weightDtypes[dtype];
+  return Math.ceil(rows / tileRows) * tileRows * (columns / blockElements) * packedBlockBytes;
 }
 
 /**
@@ -30,6 +36,7 @@ export function packedByteLength(dtype: WeightDtype, rows: number, columns: numb
  * @param bytes the matrix as in a file, row-major, `weightByteLength(dtype, rows · columns)` bytes
  * @param rowOrder packed row i is file row `rowOrder[i]`; the identity when absent
  * @throws InvalidArgumentError when the sizes disagree or the order names a row that is not there
+ * @throws InvalidModelError when an `f8_e4m3` code is NaN
  */
 export function packMatrix(
   dtype: WeightDtype,
@@ -38,14 +45,48 @@ export function packMatrix(
   bytes: Uint8Array,
   rowOrder?: Uint32Array,
 ): Uint8Array {
-  const { blockElements, blockBytes } = weightDtypes[dtype];
+  checkSizes(dtype, rows, columns, bytes, rowOrder);
+  const { blockBytes } = weightDtypes[dtype];
+  const units = interleaveUnits(dtype);
+  const rowBytes = weightByteLength(dtype, columns);
+  const packed = new Uint8Array(packedByteLength(dtype, rows, columns));
+  let at = 0;
+  for (let tile = 0; tile < rows; tile += tileRows) {
+    for (let start = 0; start < rowBytes; start += blockBytes) {
+      // The same block of each row of the tile; none where the matrix has ended, which leaves zeros.
+      const blocks = Array.from({ length: tileRows }, (_, r) => {
+        if (tile + r >= rows) return null;
+        const from = (rowOrder ? rowOrder[tile + r]! : tile + r) * rowBytes + start;
+        return canonicalBlock(dtype, bytes.subarray(from, from + blockBytes));
+      });
+      let unitStart = 0;
+      for (const unit of units) {
+        for (const block of blocks) {
+          if (block) packed.set(block.subarray(unitStart, unitStart + unit), at);
+          at += unit;
+        }
+        unitStart += unit;
+      }
+    }
+  }
+  return packed;
+}
+
+function checkSizes(
+  dtype: WeightDtype,
+  rows: number,
+  columns: number,
+  bytes: Uint8Array,
+  rowOrder?: Uint32Array,
+): void {
+  const { blockElements } = weightDtypes[dtype];
   if (columns % blockElements !== 0) {
     throw new InvalidArgumentError(`A ${dtype} row must have a multiple of ${blockElements} columns, got ${columns}.`);
   }
-  const rowBytes = weightByteLength(dtype, columns);
-  if (bytes.length !== rows * rowBytes) {
+  const expected = weightByteLength(dtype, rows * columns);
+  if (bytes.length !== expected) {
     throw new InvalidArgumentError(
-      `A ${dtype} matrix of ${rows} x ${columns} takes ${rows * rowBytes} bytes, got ${bytes.length}.`,
+      `A ${dtype} matrix of ${rows} x ${columns} takes ${expected} bytes, got ${bytes.length}.`,
     );
   }
   if (rowOrder && rowOrder.length !== rows) {
@@ -55,31 +96,4 @@ export function packMatrix(
   if (missingRow !== undefined) {
     throw new InvalidArgumentError(`The row order names row ${missingRow} of a matrix of ${rows} rows.`);
   }
-  // A block is a sequence of fields; each field is interleaved by rows as a unit of so many bytes.
-  const units = isQuantizedDtype(dtype) ? fieldUnits(dtype) : [blockBytes];
-  const packed = new Uint8Array(packedByteLength(dtype, rows, columns));
-  const blocksPerRow = columns / blockElements;
-  let at = 0;
-  for (let tile = 0; tile < rows; tile += tileRows) {
-    for (let block = 0; block < blocksPerRow; block++) {
-      let fieldStart = 0;
-      for (const unit of units) {
-        for (let r = 0; r < tileRows; r++, at += unit) {
-          if (tile + r >= rows) continue; // zero row
-          const row = rowOrder ? rowOrder[tile + r]! : tile + r;
-          const from = row * rowBytes + block * blockBytes + fieldStart;
-          packed.set(bytes.subarray(from, from + unit), at);
-        }
-        fieldStart += unit;
-      }
-    }
-  }
-  return packed;
-}
-
-/** Sizes in bytes of the fields of one file block, in order: f16 scale (and min), then groups of 4 code bytes. */
-function fieldUnits(dtype: WeightDtype): number[] {
-  const halves = dtype === 'q4_1' ? [2, 2] : [2];
-  const groups = dtype === 'q8_0' ? 8 : 4;
-  return [...halves, ...new Array<number>(groups).fill(4)];
 }

@@ -17,7 +17,7 @@ function values(dtype: QuantizedDtype, bytes: Uint8Array): Float32Array {
   return dequantizeBlocks(splitQuantizedBlocks(dtype, bytes));
 }
 
-const range = (length: number, of: (i: number) => number) => Array.from({ length }, (_, i) => of(i));
+const range = <T>(length: number, of: (i: number) => T): T[] => Array.from({ length }, (_, i) => of(i));
 const repeat = (value: number, length: number) => new Array<number>(length).fill(value);
 /** Nibble bytes whose element i is i mod 16 and element i + 16 is 15 − i. */
 const nibbles = range(16, (i) => i | ((15 - i) << 4));
