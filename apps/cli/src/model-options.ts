@@ -45,8 +45,13 @@ export function addBackendOptions(command: Command): Command {
 
 /** Flags that say which model to load and how; the same for every command that generates. */
 export function addModelOptions(command: Command): Command {
+  command.option('-m, --model <model>', 'catalogue name, Hugging Face repository, or path', defaultModelName);
+  return addLoadOptions(command);
+}
+
+/** The flags of `addModelOptions` for commands whose model is an argument. */
+export function addLoadOptions(command: Command): Command {
   command
-    .option('-m, --model <model>', 'catalogue name, Hugging Face repository, or path', defaultModelName)
     .option('--context <n>', 'positions of the context', (text) => parseWhole(text, '--context', 1))
     .addOption(new Option('--cache-type <type>', 'type of the KV cache').choices(['f16', 'f32']).default('f16'));
   return addBackendOptions(command);
@@ -84,8 +89,16 @@ export function openBackend(flags: BackendFlags): Promise<Backend> {
   return flags.backend === 'cpu' ? createCpuBackend(options) : createDefaultBackend(options);
 }
 
-/** Loads the weights, with progress on standard error where it takes long enough to be seen. */
-export async function loadWeights({ prepared }: OpenedModel, flags: ModelFlags, signal: AbortSignal): Promise<Model> {
+/**
+ * Loads the weights, with progress on standard error where it takes long enough to be seen.
+ * @param maxOutputRows of a step; more than the default is worth its memory only where every token is scored
+ */
+export async function loadWeights(
+  { prepared }: OpenedModel,
+  flags: ModelFlags,
+  signal: AbortSignal,
+  maxOutputRows?: number,
+): Promise<Model> {
   // Below this a bar would only flicker.
   const worthShowing = 500_000_000;
   const bar = byteProgress('Loading weights');
@@ -95,7 +108,7 @@ export async function loadWeights({ prepared }: OpenedModel, flags: ModelFlags, 
     }
   };
   try {
-    return await prepared.loadWeights({ cacheDtype: flags.cacheType, signal, onProgress });
+    return await prepared.loadWeights({ cacheDtype: flags.cacheType, maxOutputRows, signal, onProgress });
   } finally {
     bar.stop();
   }

@@ -3,6 +3,7 @@ import { chatCommand } from './commands/chat.ts';
 import { generateCommand } from './commands/generate.ts';
 import { inspectCommand } from './commands/inspect.ts';
 import { listCommand } from './commands/list.ts';
+import { perplexityCommand } from './commands/perplexity.ts';
 import { pullCommand } from './commands/pull.ts';
 import { removeCommand } from './commands/remove.ts';
 import { verifyCommand } from './commands/verify.ts';
@@ -34,6 +35,7 @@ Examples:
     generateCommand(signal),
     inspectCommand(signal),
     verifyCommand(signal),
+    perplexityCommand(signal),
     pullCommand(signal),
     listCommand(signal),
     removeCommand(signal),

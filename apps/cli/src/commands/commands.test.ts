@@ -73,6 +73,38 @@ describe('hearth verify', () => {
   });
 });
 
+describe('hearth perplexity', () => {
+  const args = ['perplexity', tinyLlama, '--backend', 'reference', '--text', '-', '--window', '16', '--tokens', '40'];
+  const input = 'The quick brown fox jumps over the lazy dog, and the dog does not mind at all.';
+
+  it('prints the perplexity of a text, the speed, and the comparison with itself', async () => {
+    const { code, stdout } = await runCli([...args, '--against', tinyLlama], { input });
+    expect(stdout).toMatch(/perplexity +\d+\.\d+ ± \d/);
+    expect(stdout).toMatch(/tokens +\d+ scored, windows of 16, stride 8/);
+    expect(stdout).toMatch(/top-1 +100\.00% of tokens agree/);
+    expect(stdout).toMatch(/mean KL +0\.000000 nats/);
+    expect(code).toBe(0);
+  });
+
+  it('prints JSON', async () => {
+    const { stdout } = await runCli([...args, '--json'], { input });
+    const result = JSON.parse(stdout);
+    expect(result.perplexity).toBeCloseTo(Math.exp(result.meanNll), 6);
+    expect(result).toMatchObject({ window: 16, stride: 8 });
+  });
+
+  it('says what is wrong with a file or a size', async () => {
+    const missing = await runCli(['perplexity', tinyLlama, '--text', join(directory, 'nowhere.txt')]);
+    expect(missing.code).toBe(1);
+    expect(missing.stderr).toMatch(/nowhere\.txt could not be read/);
+    const window = await runCli([...args.slice(0, 6), '--window', '100000'], { input });
+    expect(window.stderr).toMatch(/window must be a whole number from 4 to the context of/);
+    const none = await runCli(['perplexity', tinyLlama]);
+    expect(none.code).toBe(2);
+    expect(none.stderr).toMatch(/--text/);
+  });
+});
+
 describe('hearth list', () => {
   it('lists an empty cache and what can be pulled', async () => {
     const { code, stdout } = await runCli(['list'], { env: { HEARTH_CACHE: join(directory, 'empty') } });

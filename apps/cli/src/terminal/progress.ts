@@ -11,10 +11,19 @@ export interface Progress {
 
 /** `label` says what is being done, such as `Downloading SmolLM2`. Values are bytes. */
 export function byteProgress(label: string): Progress {
-  return canStyle(process.stderr) ? barProgress(label) : lineProgress(label);
+  return progress(label, formatBytes);
 }
 
-function barProgress(label: string): Progress {
+/** As `byteProgress`, of things that are counted, such as `tokens`. */
+export function countProgress(label: string, unit: string): Progress {
+  return progress(label, (count) => `${count} ${unit}`);
+}
+
+function progress(label: string, format: (value: number) => string): Progress {
+  return canStyle(process.stderr) ? barProgress(label, format) : lineProgress(label, format);
+}
+
+function barProgress(label: string, format: (value: number) => string): Progress {
   let bar: SingleBar | undefined;
   return {
     update(done, total) {
@@ -26,10 +35,10 @@ function barProgress(label: string): Progress {
           etaBuffer: 50,
           format: `${label} [{bar}] {percentage}% {doneText} of {totalText}, {eta_formatted} left`,
         });
-        bar.start(total, done, { doneText: formatBytes(done), totalText: formatBytes(total) });
+        bar.start(total, done, { doneText: format(done), totalText: format(total) });
       }
       bar.setTotal(total);
-      bar.update(done, { doneText: formatBytes(done), totalText: formatBytes(total) });
+      bar.update(done, { doneText: format(done), totalText: format(total) });
     },
     stop() {
       bar?.stop();
@@ -38,13 +47,13 @@ function barProgress(label: string): Progress {
   };
 }
 
-function lineProgress(label: string): Progress {
+function lineProgress(label: string, format: (value: number) => string): Progress {
   let started = false;
   return {
     update(_done, total) {
       if (started) return;
       started = true;
-      process.stderr.write(`${label} (${formatBytes(total)}) ...\n`);
+      process.stderr.write(`${label} (${format(total)}) ...\n`);
     },
     stop() {},
   };
