@@ -95,7 +95,7 @@ describe('hearth perplexity', () => {
 
   it('says what is wrong with a file or a size', async () => {
     const missing = await runCli(['perplexity', tinyLlama, '--text', join(directory, 'nowhere.txt')]);
-    expect(missing.code).toBe(1);
+    expect(missing.code).toBe(2);
     expect(missing.stderr).toMatch(/nowhere\.txt could not be read/);
     const window = await runCli([...args.slice(0, 6), '--window', '100000'], { input });
     expect(window.stderr).toMatch(/window must be a whole number from 4 to the context of/);
