@@ -1,4 +1,4 @@
-import { InvalidModelError, UnsupportedError } from '@hearth/core';
+import { InvalidArgumentError, InvalidModelError, UnsupportedError } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { buildModel } from './build-model.ts';
 
@@ -49,6 +49,26 @@ describe('buildModel', () => {
     const model = await buildModel(json, tensorNames ? { tensorNames } : {});
     expect(model.tiedEmbeddings).toBe(expected);
     expect(model.weights.some(({ name }) => name === 'lm_head.weight')).toBe(!expected);
+  });
+
+  it('fixes scaling that depends on the length for the configured one, and says how far the model reaches', async () => {
+    const dynamic = { ...config, rope_scaling: { rope_type: 'dynamic', factor: 4 } };
+    const build = async (contextLength?: number) => {
+      const { graph, contextLength: longest } = await buildModel(dynamic, { contextLength });
+      expect(longest).toBe(2048);
+      return graph.ropes[0]!.invFreq[1]!;
+    };
+    const unscaled = (await buildModel(config)).graph.ropes[0]!.invFreq[1];
+    expect([await build(), await build(1), await build(512)]).toEqual([unscaled, unscaled, unscaled]);
+    expect(await build(2048)).toBeLessThan(unscaled!);
+    // A default of the caller may be more than the model can address.
+    expect(await build(4096)).toBe(await build(2048));
+  });
+
+  it.each([0, -1, 1.5, Number.NaN])('refuses a context length of %s', async (contextLength) => {
+    const build = buildModel(config, { contextLength });
+    await expect(build).rejects.toThrow(InvalidArgumentError);
+    await expect(build).rejects.toThrow(/contextLength must be a whole number from 1 to 512/);
   });
 
   it('names an unknown architecture and lists the known ones', async () => {

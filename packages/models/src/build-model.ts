@@ -1,4 +1,4 @@
-import { InvalidModelError, type Program, UnsupportedError, type WeightSpec } from '@hearth/core';
+import { InvalidArgumentError, InvalidModelError, type Program, UnsupportedError, type WeightSpec } from '@hearth/core';
 import { type LowerOptions, lower } from '@hearth/graph';
 import { ConfigReader } from './blocks/config-reader.ts';
 import type { ModelDefinition } from './model-family.ts';
@@ -9,6 +9,7 @@ export interface Model extends ModelDefinition {
   readonly architecture: string;
   readonly hiddenSize: number;
   readonly vocabSize: number;
+  /** Positions that the model can address, whatever context length was configured. */
   readonly contextLength: number;
   /** The weights that its programs read; hand them to `checkTensors` and `Backend.loadWeights`. */
   readonly weights: readonly WeightSpec[];
@@ -18,7 +19,13 @@ export interface Model extends ModelDefinition {
 
 export interface BuildModelOptions {
   /** Names of the tensors in the checkpoint. They settle what a config leaves open, such as a tied head. */
-  readonly tensorNames?: Iterable<string>;
+  readonly tensorNames?: Iterable<string> | undefined;
+  /**
+   * The longest sequence that will be run. Rotary scaling that depends on the length (`dynamic`, `longrope`) is fixed for it, so
+   * that chunks and neighbours cannot change a result. More than the model can address counts as that. Default:
+   * `max_position_embeddings` of the config.
+   */
+  readonly contextLength?: number | undefined;
 }
 
 /**
@@ -27,6 +34,7 @@ export interface BuildModelOptions {
  * @param configJson the parsed file; untrusted, so everything in it is checked
  * @throws UnsupportedError for an architecture or a setting that Hearth does not do, by name
  * @throws InvalidModelError for values that make no sense, by key
+ * @throws InvalidArgumentError for a contextLength that is not a whole number from 1 on
  */
 export async function buildModel(configJson: unknown, options: BuildModelOptions = {}): Promise<Model> {
   const architecture = readArchitecture(configJson);
@@ -39,8 +47,10 @@ export async function buildModel(configJson: unknown, options: BuildModelOptions
   }
   const family = await loadFamily();
   const tensorNames = options.tensorNames && new Set(options.tensorNames);
-  const definition = family.build(configJson, tensorNames && ((name) => tensorNames.has(name)));
+  const hasTensor = tensorNames && ((name: string) => tensorNames.has(name));
+  const definition = family.build(configJson, { hasTensor, contextLength: options.contextLength });
   const { hiddenSize, vocabSize, contextLength, weights } = definition.graph;
+  checkContextLength(options.contextLength, contextLength);
   return {
     ...definition,
     architecture,
@@ -50,6 +60,14 @@ export async function buildModel(configJson: unknown, options: BuildModelOptions
     weights,
     createProgram: (lowerOptions) => lower(definition.graph, lowerOptions),
   };
+}
+
+function checkContextLength(contextLength: number | undefined, longest: number): void {
+  if (contextLength === undefined || (Number.isSafeInteger(contextLength) && contextLength >= 1)) return;
+  throw new InvalidArgumentError(
+    `contextLength must be a whole number from 1 to ${longest} (what the model was made for), got ${String(contextLength)}.`,
+    { details: { field: 'contextLength', least: 1, most: longest, received: contextLength } },
+  );
 }
 
 function readArchitecture(configJson: unknown): string {

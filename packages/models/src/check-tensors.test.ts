@@ -44,6 +44,16 @@ describe('checkTensors', () => {
     );
   });
 
+  it('expects a transposed matrix as [columns, rows]', () => {
+    const weights = [{ name: 'c_attn.weight', role: 'matrix' as const, shape: [6, 2], transposed: true }];
+    const model = { weights, ignoredTensors: [] };
+    expect(() => checkTensors(model, [{ name: 'c_attn.weight', shape: [2, 6] }])).not.toThrow();
+    expect(() => checkTensors(model, [{ name: 'c_attn.weight', shape: [6, 2] }])).toThrow(
+      'c_attn.weight is [6,2], the config asks for [2,6]',
+    );
+    expect(() => checkTensors(model, [])).toThrow('1 missing (c_attn.weight [2,6])');
+  });
+
   it('lists tensors that nothing reads', () => {
     const tensors = [...tensorsOf(untied), { name: 'model.layers.2.input_layernorm.weight', shape: [32] }];
     expect(() => checkTensors(untied, tensors)).toThrow('1 left over (model.layers.2.input_layernorm.weight)');

@@ -22,21 +22,21 @@ export function checkTensors(
 ): void {
   const shapes = new Map<string, readonly number[]>();
   for (const { name, shape } of tensors) shapes.set(name, shape);
-  const expected = new Map(model.weights.map((weight) => [weight.name, weight.shape]));
+  const expected = new Map(model.weights.map((weight) => [weight.name, storedShape(weight)]));
 
   const missing = model.weights.filter(({ name }) => !shapes.has(name));
-  const wrongShape = model.weights.filter(({ name, shape }) => {
+  const wrongShape = model.weights.filter(({ name }) => {
     const found = shapes.get(name);
-    return found !== undefined && found.join() !== shape.join();
+    return found !== undefined && found.join() !== expected.get(name)!.join();
   });
   const leftOver = [...shapes.keys()].filter(
     (name) => !expected.has(name) && !model.ignoredTensors.some((ignored) => ignored.test(name)),
   );
 
   const problems = [
-    problem('missing', missing, ({ name, shape }) => `${name} [${shape}]`),
-    problem('of another shape', wrongShape, ({ name, shape }) => {
-      return `${name} is [${shapes.get(name)}], the config asks for [${shape}]`;
+    problem('missing', missing, ({ name }) => `${name} [${expected.get(name)}]`),
+    problem('of another shape', wrongShape, ({ name }) => {
+      return `${name} is [${shapes.get(name)}], the config asks for [${expected.get(name)}]`;
     }),
     problem('left over', leftOver, (name) => name),
   ].filter((text) => text !== null);
@@ -44,6 +44,11 @@ export function checkTensors(
   throw new InvalidModelError(`The tensors do not fit the config: ${problems.join('; ')}.`, {
     details: { missing: missing.map(({ name }) => name), wrongShape: wrongShape.map(({ name }) => name), leftOver },
   });
+}
+
+/** The shape in the checkpoint, which holds some matrices as [columns, rows]. */
+function storedShape({ shape, transposed = false }: WeightSpec): readonly number[] {
+  return transposed ? shape.toReversed() : shape;
 }
 
 function problem<T>(what: string, items: readonly T[], describe: (item: T) => string): string | null {

@@ -1,6 +1,7 @@
-export { type RopeConfig, ropeSpec } from './blocks/rope-config.ts';
+export type { RopeScaling } from './blocks/rope/rope-scaling.ts';
+export { type RopeConfig, ropeSpec } from './blocks/rope/rope-spec.ts';
 export { type BuildModelOptions, buildModel, type Model } from './build-model.ts';
 export { checkTensors, type TensorShape } from './check-tensors.ts';
 export { type LlamaConfig, parseLlamaConfig } from './llama.ts';
-export type { ModelDefinition, ModelFamily } from './model-family.ts';
+export type { BuildContext, ModelDefinition, ModelFamily } from './model-family.ts';
 export { modelFamilies } from './registry.ts';

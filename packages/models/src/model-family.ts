@@ -17,12 +17,19 @@ export interface ModelDefinition {
   readonly ignoredTensors: readonly RegExp[];
 }
 
+/** What is known beside the config. */
+export interface BuildContext {
+  /** Whether the checkpoint has a tensor of this name; undefined when its tensors are not known. */
+  readonly hasTensor?: ((name: string) => boolean) | undefined;
+  /** The configured context length; undefined means `max_position_embeddings`. See `BuildModelOptions`. */
+  readonly contextLength?: number | undefined;
+}
+
 /** One file per family exports one of these. */
 export interface ModelFamily {
   /**
    * @param configJson the parsed config.json of the checkpoint
-   * @param hasTensor whether the checkpoint has a tensor of this name; undefined when its tensors are not known
    * @throws InvalidModelError | UnsupportedError that names the key
    */
-  build(configJson: unknown, hasTensor?: (name: string) => boolean): ModelDefinition;
+  build(configJson: unknown, context: BuildContext): ModelDefinition;
 }

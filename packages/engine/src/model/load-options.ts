@@ -4,7 +4,7 @@ import type { TokenizerLimits } from '@hearth/tokenizer';
 import type { LoadProgress } from './progress.ts';
 
 /** Positions of a session unless the caller says otherwise: enough for a long conversation, and memory to match. */
-const defaultContextLength = 4096;
+export const defaultContextLength = 4096;
 
 export interface PrepareModelOptions {
   /** What runs the model. It stays the caller's, to be disposed after the model, unless `ownsBackend` is set. */

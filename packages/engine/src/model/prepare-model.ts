@@ -5,7 +5,7 @@ import { loadTokenizer } from '@hearth/tokenizer';
 import { loadChatFormat } from '../chat/load-chat-format.ts';
 import { disposeAll } from './dispose-all.ts';
 import { eosTokenIds } from './eos-token-ids.ts';
-import { type PrepareModelOptions, resolveContextLength } from './load-options.ts';
+import { defaultContextLength, type PrepareModelOptions, resolveContextLength } from './load-options.ts';
 import type { ModelHeader } from './model-info.ts';
 import { PreparedModel } from './prepared-model.ts';
 
@@ -23,7 +23,11 @@ export async function prepareModel(path: string | URL, options: PrepareModelOpti
   const checkpoint = await openCheckpoint(path, { fileMapper: backend.fileMapper, ...(signal && { signal }) });
   const disposers: (() => Promise<void>)[] = [() => checkpoint.close()];
   try {
-    const definition = await buildModel(checkpoint.config, { tensorNames: checkpoint.tensors.keys() });
+    const definition = await buildModel(checkpoint.config, {
+      tensorNames: checkpoint.tensors.keys(),
+      // Rotary scaling may depend on it. The model caps it at what it can address, as resolveContextLength does below.
+      contextLength: options.contextLength ?? defaultContextLength,
+    });
     checkTensors(definition, checkpoint.tensors.values());
     const sources = weightSources(checkpoint, definition, backend.info.weightDtypes);
     const contextLength = resolveContextLength(options.contextLength, definition.contextLength);

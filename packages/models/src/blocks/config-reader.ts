@@ -10,22 +10,23 @@ export interface NumberOptions {
 
 /**
  * Reads a parsed config.json key by key. The file is untrusted: every value is checked for type and bounds where it enters,
- * so that nothing further inside has to. A key that is null counts as absent, as it does in Transformers.
+ * so that nothing further inside has to. A key that is null counts as absent, as it mostly does in Transformers; `orNull` is
+ * for the keys where the two differ.
  *
  * Values that make no sense are an InvalidModelError, sensible ones that Hearth does not do are an UnsupportedError. Both
  * name the key and the value.
  */
 export class ConfigReader {
+  /** The file, or the key of a nested object, for messages. */
+  readonly where: string;
   readonly #json: Readonly<Record<string, unknown>>;
-  readonly #where: string;
 
-  /** @param where the file, or the key of a nested object, for messages */
   constructor(json: unknown, where = 'config.json') {
     if (typeof json !== 'object' || json === null || Array.isArray(json)) {
       throw new InvalidModelError(`${where} must be a JSON object, got ${shown(json)}.`);
     }
     this.#json = json as Record<string, unknown>;
-    this.#where = where;
+    this.where = where;
   }
 
   /** Keys that are present and not null. */
@@ -52,6 +53,40 @@ export class ConfigReader {
     return this.#number(key, options, 'a number');
   }
 
+  /** What `read` gives, but null when the key is there and says null: no window, no softcap, whatever the default is. */
+  orNull<T>(key: string, read: (key: string) => T): T | null {
+    return Object.hasOwn(this.#json, key) && this.#json[key] === null ? null : read(key);
+  }
+
+  /** A list of numbers, as many as `length` says. */
+  numbers(key: string, { length, min, max }: NumberOptions & { readonly length: number }): number[] {
+    const value = this.raw(key);
+    const isInside = (item: unknown) => typeof item === 'number' && item >= min && item <= max;
+    if (!Array.isArray(value) || value.length !== length || !value.every(isInside)) {
+      this.fail(key, `a list of ${length} numbers from ${min} to ${max}`);
+    }
+    return value as number[];
+  }
+
+  /** A list of whole numbers, such as ids of layers or tokens; empty when it is absent. */
+  integers(key: string, { min, max }: NumberOptions): number[] {
+    const value = this.raw(key) ?? [];
+    const isInside = (item: unknown) =>
+      Number.isSafeInteger(item) && (item as number) >= min && (item as number) <= max;
+    if (!Array.isArray(value) || !value.every(isInside)) {
+      this.fail(key, `a list of integers from ${min} to ${max}`);
+    }
+    return value as number[];
+  }
+
+  /** A list of texts; undefined when it is absent. */
+  strings(key: string): string[] | undefined {
+    const value = this.raw(key);
+    if (value === undefined) return undefined;
+    if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) this.fail(key, 'a list of strings');
+    return value as string[];
+  }
+
   /** @param fallback taken when the key is absent; without it the result is undefined then */
   boolean(key: string, fallback: boolean): boolean;
   boolean(key: string): boolean | undefined;
@@ -70,7 +105,7 @@ export class ConfigReader {
   /** A nested object; undefined when it is absent. */
   object(key: string): ConfigReader | undefined {
     const value = this.raw(key);
-    return value === undefined ? undefined : new ConfigReader(value, `${key} in ${this.#where}`);
+    return value === undefined ? undefined : new ConfigReader(value, `${key} in ${this.where}`);
   }
 
   /** One token id, a list of them, or none. */
@@ -88,7 +123,7 @@ export class ConfigReader {
     const value = this.raw(key);
     if (value === undefined || harmless.includes(value)) return;
     throw new UnsupportedError(
-      `${key} is ${shown(value)} in ${this.#where}: ${what} is not supported yet (accepted: ${harmless.map(shown).join(', ') || 'leaving it out'}).`,
+      `${key} is ${shown(value)} in ${this.where}: ${what} is not supported yet (accepted: ${harmless.map(shown).join(', ') || 'leaving it out'}).`,
       { details: { key, value } },
     );
   }
@@ -96,7 +131,7 @@ export class ConfigReader {
   /** Throws the InvalidModelError of a key whose value is not what is expected there. */
   fail(key: string, expected: string): never {
     const value = this.raw(key);
-    throw new InvalidModelError(`${key} in ${this.#where} must be ${expected}, got ${shown(value)}.`, {
+    throw new InvalidModelError(`${key} in ${this.where} must be ${expected}, got ${shown(value)}.`, {
       details: { key, value },
     });
   }

@@ -1,100 +1,161 @@
-import { InvalidModelError, type RopeSpec, UnsupportedError } from '@hearth/core';
+import { InvalidModelError, UnsupportedError } from '@hearth/core';
 import type { ConfigReader } from './config-reader.ts';
+import { parseScaling, scalingTypeName } from './rope/parse-scaling.ts';
+import type { RopeConfig } from './rope/rope-spec.ts';
 
-/** How a model scales its rotary positions. */
-export interface RopeConfig {
-  readonly theta: number;
-  /** Positions are divided by it (linear position interpolation, Chen et al. 2023); 1 for none. */
-  readonly factor: number;
+/** What rotary settings depend on beside their own keys. */
+export interface RopeContext {
+  readonly headDim: number;
+  readonly maxPositionEmbeddings: number;
+  /** `rope_theta` when it is not given. */
+  readonly defaultTheta: number;
+  /** Whether the family may rotate a part of each head (`partial_rotary_factor`). Default: false. */
+  readonly isPartial?: boolean;
+  /** What the family assumes when no key says it (Phi-3); only LongRoPE looks at it. */
+  readonly originalMaxPositionEmbeddings?: number;
 }
-
-const supportedTypes = ['default', 'linear'];
-const knownKeys: Readonly<Record<string, readonly string[]>> = {
-  default: ['type', 'rope_type', 'rope_theta'],
-  linear: ['type', 'rope_type', 'rope_theta', 'factor'],
-};
 
 /**
  * Reads the rotary settings of a config, in every spelling that is in use:
  *
- * - `rope_theta` beside `rope_scaling: {type | rope_type, factor}`, or `rope_scaling` null, empty or absent
- * - `rope_parameters: {rope_type, rope_theta, factor}` (Transformers 5)
+ * - `rope_theta` beside `rope_scaling: {type | rope_type, factor, ...}`, or `rope_scaling` null, empty or absent
+ * - `rope_parameters: {rope_type, rope_theta, factor, ...}` (Transformers 5)
  *
  * Two spellings of one setting may stand side by side when they agree. A setting that is not understood is refused by name:
  * ignoring it would give a model that answers nonsense.
  *
- * @throws InvalidModelError for contradictions and a missing factor
+ * @throws InvalidModelError for contradictions, missing and senseless values
  * @throws UnsupportedError for other scaling types and for keys that are not known for the type
  */
-export function parseRopeConfig(config: ConfigReader, defaultTheta: number): RopeConfig {
-  const places = ['rope_scaling', 'rope_parameters'].flatMap((key) => {
-    const scaling = config.object(key);
-    return scaling && scaling.keys().length > 0 ? [{ key, ...parseScaling(scaling, key) }] : [];
-  });
-  const theta = agree('rope_theta', [
-    ...(config.has('rope_theta') ? [{ key: 'config.json', value: config.number('rope_theta', thetaRange) }] : []),
-    ...places.flatMap(({ key, theta }) => (theta === undefined ? [] : [{ key, value: theta }])),
-  ]);
-  const factor = agree(
-    'the scaling factor',
-    places.map(({ key, factor }) => ({ key, value: factor })),
+export function parseRopeConfig(config: ConfigReader, context: RopeContext): RopeConfig {
+  return readRope(
+    config,
+    ['rope_theta'],
+    ['rope_scaling', 'rope_parameters'].map((key) => config.object(key)),
+    context,
   );
-  return { theta: theta ?? defaultTheta, factor: factor ?? 1 };
+}
+
+const layerTypes = ['full_attention', 'sliding_attention'];
+
+/**
+ * Reads the rotary settings of a model whose local layers have their own (Gemma 3): `rope_theta` and `rope_scaling` are those of
+ * the global layers, `rope_local_base_freq` that of the local ones, which are not scaled. Transformers 5 writes
+ * `rope_parameters: {full_attention: {...}, sliding_attention: {...}}` instead.
+ */
+export function parseLayerTypeRopes(
+  config: ConfigReader,
+  context: RopeContext,
+  defaultLocalTheta: number,
+): { global: RopeConfig; local: RopeConfig } {
+  const byType = config.object('rope_parameters');
+  const unknown = byType?.keys().filter((key) => !layerTypes.includes(key)) ?? [];
+  if (unknown.length > 0) {
+    throw new UnsupportedError(
+      `rope_parameters in config.json has ${unknown.join(', ')}; in this family it has one object for each of ${layerTypes.join(', ')}.`,
+      { details: { unknown } },
+    );
+  }
+  const local = { ...context, defaultTheta: defaultLocalTheta };
+  return {
+    global: readRope(
+      config,
+      ['rope_theta'],
+      [config.object('rope_scaling'), byType?.object('full_attention')],
+      context,
+    ),
+    local: readRope(config, ['rope_local_base_freq'], [byType?.object('sliding_attention')], local),
+  };
 }
 
 const thetaRange = { min: 1, max: 1e15 };
 
-function parseScaling(scaling: ConfigReader, key: string): { theta: number | undefined; factor: number } {
-  const type = agree(
-    'the type of scaling',
-    ['rope_type', 'type']
-      .filter((name) => scaling.has(name))
-      .map((name) => ({ key: name, value: scaling.string(name, '') })),
+/** @param objects the places that may hold the scaling and a theta of their own */
+function readRope(
+  config: ConfigReader,
+  thetaKeys: readonly string[],
+  objects: readonly (ConfigReader | undefined)[],
+  context: RopeContext,
+): RopeConfig {
+  config.refuseUnless('rope_interleaved', [false], 'rotating neighbouring pairs');
+  const places = objects.filter((object) => object !== undefined && object.keys().length > 0) as ConfigReader[];
+  const given = (key: string, range: typeof thetaRange, readers: readonly ConfigReader[]) =>
+    readers
+      .filter((reader) => reader.has(key))
+      .map((reader) => ({ by: `${key} in ${reader.where}`, value: reader.number(key, range) }));
+
+  const thetas = [
+    ...thetaKeys.flatMap((key) => given(key, thetaRange, [config])),
+    ...given('rope_theta', thetaRange, places),
+  ];
+  const theta = agree('The base of RoPE', thetas) ?? context.defaultTheta;
+  const rotaryDim = readRotaryDim(
+    config,
+    agree('partial_rotary_factor', given('partial_rotary_factor', { min: 0, max: 1 }, [config, ...places])) ?? 1,
+    context,
   );
-  if (type === undefined && scaling.has('factor')) {
-    throw new InvalidModelError(`${key} has a factor, but neither rope_type nor type says what to do with it.`);
-  }
-  const known = knownKeys[type ?? 'default'];
-  if (!known || !Object.hasOwn(knownKeys, type ?? 'default')) {
-    throw new UnsupportedError(
-      `RoPE scaling of type "${type}" (${key} in config.json) is not supported yet. Supported are ${supportedTypes.join(' and ')}.`,
-      { details: { key, type } },
-    );
-  }
-  const unknown = scaling.keys().filter((name) => !known.includes(name));
-  if (unknown.length > 0) {
-    throw new UnsupportedError(
-      `${key} of type "${type ?? 'default'}" has ${unknown.join(', ')}, which this type does not use. Remove it, or correct the type.`,
-      { details: { key, unknown } },
-    );
-  }
+
+  const { maxPositionEmbeddings } = context;
+  const original = 'original_max_position_embeddings';
+  const originalMaxPositionEmbeddings = config.has(original)
+    ? config.integer(original, { min: 2, max: 2 ** 24 })
+    : context.originalMaxPositionEmbeddings;
+  const scalings = places.map((place) => ({
+    by: place.where,
+    value: parseScaling(place, readType(place), {
+      theta,
+      rotaryDim,
+      maxPositionEmbeddings,
+      originalMaxPositionEmbeddings,
+    }),
+  }));
   return {
-    theta: scaling.has('rope_theta') ? scaling.number('rope_theta', thetaRange) : undefined,
-    factor: type === 'linear' ? scaling.number('factor', { min: 1, max: 1e6 }) : 1,
+    theta,
+    rotaryDim,
+    maxPositionEmbeddings,
+    scaling: agree('The scaling of RoPE', scalings) ?? { type: 'default' },
   };
 }
 
-/** The one value that several spellings give; undefined when there is none. */
-function agree<T>(what: string, spellings: readonly { key: string; value: T }[]): T | undefined {
-  const [first, ...others] = spellings;
-  const other = others.find(({ value }) => value !== first?.value);
-  if (first && other) {
-    throw new InvalidModelError(
-      `${what} is given twice and differently: ${first.value} by ${first.key}, ${other.value} by ${other.key}.`,
+function readRotaryDim(config: ConfigReader, factor: number, { headDim, isPartial = false }: RopeContext): number {
+  if (factor === 1) return headDim;
+  if (!isPartial) {
+    throw new UnsupportedError(
+      `partial_rotary_factor is ${factor}: rotating a part of each head is not supported in this family (accepted: 1).`,
+      { details: { key: 'partial_rotary_factor', value: factor } },
     );
   }
-  return first?.value;
+  const rotaryDim = Math.trunc(headDim * factor);
+  if (rotaryDim < 2 || rotaryDim % 2 !== 0) {
+    config.fail('partial_rotary_factor', `a part of head_dim (${headDim}) that is even, because RoPE rotates pairs`);
+  }
+  return rotaryDim;
 }
 
-/**
- * The rotary frequencies of a head, invFreq[i] = theta^(−2i / rotaryDim) / factor, in the roundings of the numerics contract:
- * exponent, power and quotients each rounded to f32, as in Transformers.
- */
-export function ropeSpec({ theta, factor }: RopeConfig, rotaryDim: number): RopeSpec {
-  const invFreq = new Float32Array(rotaryDim / 2);
-  for (let i = 0; i < invFreq.length; i++) {
-    const power = Math.fround(theta ** Math.fround((2 * i) / rotaryDim));
-    invFreq[i] = Math.fround(1 / power) / Math.fround(factor);
+function readType(place: ConfigReader): string {
+  const names = (['rope_type', 'type'] as const).flatMap((key) => {
+    const value = scalingTypeName(place, key);
+    return value === undefined ? [] : [{ by: key, value }];
+  });
+  const type = agree(`The type of scaling in ${place.where}`, names);
+  if (type === undefined && place.has('factor')) {
+    throw new InvalidModelError(
+      `${place.where} has a factor, but neither rope_type nor type says what to do with it.`,
+      { details: { where: place.where } },
+    );
   }
-  return { invFreq, rotaryDim, attentionScaling: 1 };
+  return type ?? 'default';
+}
+
+/** The one value that several spellings give; undefined when there is none. */
+function agree<T>(what: string, spellings: readonly { readonly by: string; readonly value: T }[]): T | undefined {
+  const [first, ...others] = spellings;
+  const other = others.find(({ value }) => JSON.stringify(value) !== JSON.stringify(first?.value));
+  if (first && other) {
+    const [a, b] = [first, other].map(
+      ({ by, value }) => `${typeof value === 'object' ? JSON.stringify(value).slice(0, 200) : value} by ${by}`,
+    );
+    throw new InvalidModelError(`${what} is given twice and differently: ${a}, ${b}.`);
+  }
+  return first?.value;
 }

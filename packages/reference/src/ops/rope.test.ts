@@ -5,11 +5,15 @@ import { embeddedRows, tightRows, unitRoundoff } from '../__fixtures__/rows.ts';
 import { copyRows } from '../rows.ts';
 import { rope, ropeTable } from './rope.ts';
 
+/** The frequencies of a model without scaling. */
+const unscaled = (theta: number, rotaryDim: number) =>
+  ropeSpec({ theta, rotaryDim, maxPositionEmbeddings: 8192, scaling: { type: 'default' } });
+
 const positions = Int32Array.of(0, 1, 7, 63, 64, 511, 8191);
 
 describe('ropeTable', () => {
   it.each([2, 4, 16, 64, 128])('holds cos and sin of the rounded angle (%i dimensions)', (rotaryDim) => {
-    const spec = ropeSpec({ theta: 10000, factor: 1 }, rotaryDim);
+    const spec = unscaled(10000, rotaryDim);
     const table = embeddedRows(new Float32Array(positions.length * rotaryDim), rotaryDim);
     ropeTable(spec, positions, table);
     const got = copyRows(table, positions.length);
@@ -26,7 +30,7 @@ describe('ropeTable', () => {
   it('multiplies both by attentionScaling', () => {
     const plain = tightRows(new Float32Array(4), 4);
     const scaled = tightRows(new Float32Array(4), 4);
-    const spec = ropeSpec({ theta: 100, factor: 1 }, 4);
+    const spec = unscaled(100, 4);
     ropeTable(spec, Int32Array.of(3), plain);
     ropeTable({ ...spec, attentionScaling: 1.1 }, Int32Array.of(3), scaled);
     expect(scaled.data).toEqual(plain.data.map((value) => Math.fround(value * Math.fround(1.1))));
@@ -41,7 +45,7 @@ describe('rope', () => {
     [16, 8, 2],
     [6, 2, 5],
   ])('rotates pairs i, i + half of each head (headDim %i, rotaryDim %i, %i heads)', (headDim, rotaryDim, heads) => {
-    const spec = ropeSpec({ theta: 10000, factor: 1 }, rotaryDim);
+    const spec = unscaled(10000, rotaryDim);
     const width = headDim * heads;
     const x = randomFloats(seededRandom(width), positions.length * width);
     const rotated = embeddedRows(x, width);
@@ -76,7 +80,7 @@ describe('rope', () => {
     const x = randomFloats(seededRandom(2), 16);
     const rotated = tightRows(x.slice(), 16);
     const table = tightRows(new Float32Array(8), 8);
-    ropeTable(ropeSpec({ theta: 10000, factor: 1 }, 8), Int32Array.of(0), table);
+    ropeTable(unscaled(10000, 8), Int32Array.of(0), table);
     rope(rotated, table, 8, 8, 1);
     expect(rotated.data).toEqual(x);
   });
