@@ -1,99 +1,143 @@
-"""Records what Transformers computes at every boundary of a step: all of layer 0, then each layer's output.
+"""Records what Transformers computes at every boundary of a step: inside chosen layers, then each layer's output.
 
 A boundary is named after the module whose output it is. The ones between modules have names of their own:
 `self_attn.q_rope` and `k_rope` (after rotation), `self_attn.attention` (heads joined, before o_proj), `attn_residual`
-(the residual stream after attention) and `mlp.act` (silu(gate) * up).
+(the residual stream after attention) and `mlp.act` (activation(gate) * up).
 """
 
-from contextlib import ExitStack, contextmanager
+import sys
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from unittest.mock import patch
 
 import torch
-from transformers import DynamicCache, LlamaForCausalLM
-from transformers.models.llama import modeling_llama
+from transformers import DynamicCache, PreTrainedModel
 
-LAYER_0 = [
-    "model.embed_tokens",
-    "model.layers.0.input_layernorm",
-    "model.layers.0.self_attn.q_proj",
-    "model.layers.0.self_attn.k_proj",
-    "model.layers.0.self_attn.v_proj",
-    "model.layers.0.self_attn.q_rope",
-    "model.layers.0.self_attn.k_rope",
-    "model.layers.0.self_attn.attention",
-    "model.layers.0.self_attn.o_proj",
-    "model.layers.0.attn_residual",
-    "model.layers.0.post_attention_layernorm",
-    "model.layers.0.mlp.gate_proj",
-    "model.layers.0.mlp.up_proj",
-    "model.layers.0.mlp.act",
-    "model.layers.0.mlp.down_proj",
-    "model.layers.0",
-]
+
+@dataclass(frozen=True)
+class Boundary:
+    """One recorded value: the `output` or `input` of a module, a `rotation` inside a layer, or the model's `logits`."""
+
+    name: str
+    kind: str = "output"
+    module: str = ""
+    every_token: bool = False  # else the last one of the step
+
+
+# Inside a layer of the Llama kind, in the order of computation.
+GATED_LAYER = (
+    "input_layernorm",
+    "self_attn.q_proj",
+    "self_attn.k_proj",
+    "self_attn.v_proj",
+    "self_attn.q_rope",
+    "self_attn.k_rope",
+    "self_attn.attention",
+    "self_attn.o_proj",
+    "attn_residual",
+    "post_attention_layernorm",
+    "mlp.gate_proj",
+    "mlp.up_proj",
+    "mlp.act",
+    "mlp.down_proj",
+)
 
 # Boundaries between modules, as the input of the module that follows.
-INPUT_OF = {
-    "model.layers.0.self_attn.attention": "model.layers.0.self_attn.o_proj",
-    "model.layers.0.attn_residual": "model.layers.0.post_attention_layernorm",
-    "model.layers.0.mlp.act": "model.layers.0.mlp.down_proj",
+GATED_INPUTS = {
+    "self_attn.attention": "self_attn.o_proj",
+    "attn_residual": "post_attention_layernorm",
+    "mlp.act": "mlp.down_proj",
 }
 
 
-def names(layers: int) -> list[str]:
-    """Every boundary name in the order of computation. Layer 0's hold all tokens of the step, the others the last."""
-    return LAYER_0 + [f"model.layers.{layer}" for layer in range(1, layers)] + ["model.norm", "lm_head"]
+def in_layer(prefix: str, names, inputs: dict[str, str]) -> list[Boundary]:
+    """Boundaries inside the layer `prefix` and its output, for every token of the step."""
+    inside = []
+    for name in names:
+        if name.endswith("_rope"):
+            inside.append(Boundary(f"{prefix}.{name}", "rotation", prefix, True))
+        elif name in inputs:
+            inside.append(Boundary(f"{prefix}.{name}", "input", f"{prefix}.{inputs[name]}", True))
+        else:
+            inside.append(Boundary(f"{prefix}.{name}", "output", f"{prefix}.{name}", True))
+    return [*inside, Boundary(prefix, "output", prefix, True)]
+
+
+def decoder(layers: int, detailed: dict[int, tuple], inputs=GATED_INPUTS) -> list[Boundary]:
+    """Every boundary in the order of computation; `detailed` gives the names inside the layers that are looked into."""
+    found = [Boundary("model.embed_tokens", "output", "model.embed_tokens", True)]
+    for layer in range(layers):
+        prefix = f"model.layers.{layer}"
+        found += in_layer(prefix, detailed[layer], inputs) if layer in detailed else [Boundary(prefix, module=prefix)]
+    return [*found, Boundary("model.norm", module="model.norm"), Boundary("lm_head", module="lm_head")]
+
+
+def llama(layers: int) -> list[Boundary]:
+    return decoder(layers, {0: GATED_LAYER})
 
 
 @torch.no_grad()
-def record_step(model: LlamaForCausalLM, ids: list[int], cache: DynamicCache) -> dict[str, torch.Tensor]:
-    """Runs `ids` after what is in `cache` and returns every boundary as float32 [rows, width]."""
+def record_step(
+    model: PreTrainedModel, boundaries: list[Boundary], ids: list[int], cache: DynamicCache
+) -> dict[str, torch.Tensor]:
+    """Runs `ids` after what is in `cache` and returns every boundary as [rows, width]."""
     recorded: dict[str, torch.Tensor] = {}
     modules = dict(model.named_modules())
     with ExitStack() as stack:
-        stack.enter_context(record_rotation(recorded))
-        for name in names(model.config.num_hidden_layers):
-            if name.endswith("_rope"):
-                continue
-            if name in INPUT_OF:
-                handle = modules[INPUT_OF[name]].register_forward_pre_hook(keep_input(recorded, name))
-            else:
-                handle = modules[name].register_forward_hook(keep_output(recorded, name))
-            stack.callback(handle.remove)
-        model(input_ids=torch.tensor([ids]), past_key_values=cache, use_cache=True, logits_to_keep=1)
+        stack.enter_context(record_rotations(model, recorded))
+        for boundary in boundaries:
+            if boundary.kind == "output":
+                handle = modules[boundary.module].register_forward_hook(keep_output(recorded, boundary.name, len(ids)))
+                stack.callback(handle.remove)
+            elif boundary.kind == "input":
+                hook = keep_input(recorded, boundary.name, len(ids))
+                stack.callback(modules[boundary.module].register_forward_pre_hook(hook).remove)
+        output = model(input_ids=torch.tensor([ids]), past_key_values=cache, use_cache=True, logits_to_keep=1)
+    recorded |= {boundary.name: output.logits[0].clone() for boundary in boundaries if boundary.kind == "logits"}
     return {
-        name: recorded[name] if name in LAYER_0 else recorded[name][-1:].clone()
-        for name in names(model.config.num_hidden_layers)
+        name: recorded[name] if every_token else recorded[name][-1:].clone()
+        for name, every_token in ((boundary.name, boundary.every_token) for boundary in boundaries)
     }
 
 
-def keep_input(recorded, name):
+def keep_input(recorded, name, tokens):
     def hook(_module, arguments):
-        recorded[name] = arguments[0][0].clone()
+        recorded[name] = rows(arguments[0], tokens)
 
     return hook
 
 
-def keep_output(recorded, name):
+def keep_output(recorded, name, tokens):
     def hook(_module, _arguments, output):
-        recorded[name] = output[0].clone()
+        recorded[name] = rows(output[0] if isinstance(output, tuple) else output, tokens)
 
     return hook
+
+
+def rows(value, tokens):
+    """[1, tokens, ...] or [tokens, ...] to [tokens, width]; the head gives one row, whatever the step has."""
+    kept = 1 if tokens > value.numel() // value.shape[-1] else tokens
+    return value.reshape(kept, -1).clone()
 
 
 @contextmanager
-def record_rotation(recorded):
-    """Keeps the rotated q and k of the first layer; they exist only inside the attention module's forward."""
-    rotate = modeling_llama.apply_rotary_pos_emb
+def record_rotations(model, recorded):
+    """Keeps the rotated q and k of every layer; they exist only inside the attention module's forward."""
+    modeling = sys.modules[type(model).__module__]
+    rotate = getattr(modeling, "apply_rotary_pos_emb", None)
+    layer = 0
 
     def recording(*arguments, **keywords):
+        nonlocal layer
         q, k = rotate(*arguments, **keywords)
         for name, value in (("q_rope", q), ("k_rope", k)):
-            # [1, heads, tokens, head_dim] to [tokens, heads * head_dim]; later layers leave the first one's alone.
+            # [1, heads, tokens, head_dim] to [tokens, heads * head_dim]
             joined = value[0].transpose(0, 1).reshape(value.shape[2], -1).clone()
-            recorded.setdefault(f"model.layers.0.self_attn.{name}", joined)
+            recorded[f"model.layers.{layer}.self_attn.{name}"] = joined
+        layer += 1
         return q, k
 
-    with patch.object(modeling_llama, "apply_rotary_pos_emb", recording):
+    with patch.object(modeling, "apply_rotary_pos_emb", recording) if rotate else nullcontext():
         yield
 
 

@@ -60,3 +60,14 @@ SMOLLM2 = Fixture(
         Prompt("cyrillic", "Столица Франции — город"),
     ],
 )
+
+# Of every family. Longer than the sliding windows of the tiny configurations.
+FAMILY_PROMPT = "The cat and the hat, then in rain"
+FAMILY_MAX_TOKENS = 16
+FAMILY_PROMPTS = (
+    Prompt("english", "The cat sat on the mat."),
+    Prompt("scripts", "naïve café 日本語"),
+    chat("chat", ("user", "Hi there")),
+    # Past the first tile of 64 positions, and past every window.
+    Prompt("long", "One two three four, and then again: " * 3),
+)

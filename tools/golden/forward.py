@@ -93,7 +93,7 @@ class Llama:
 def step(llama: Llama, arithmetic: Float64, ids, cache: list, logit_rows: int = 1) -> dict[str, torch.Tensor]:
     """Runs `ids` after the positions in `cache` (one [k, v] pair per layer, extended in place; start with []).
 
-    Returns the boundaries of boundaries.names(), float64 [rows, width]; `model.norm` and `lm_head` hold the last
+    Returns the boundaries of boundaries.llama(), float64 [rows, width]; `model.norm` and `lm_head` hold the last
     `logit_rows` tokens.
     """
     a, w, out = arithmetic, llama.weights, {}

@@ -1,14 +1,14 @@
-"""Makes the golden fixtures of both models. See README.md for the command."""
+"""Makes the golden fixtures of every model. See README.md for the command."""
 
 import argparse
-import importlib.metadata
 import os
 import shutil
-import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # everything comes from the verified file or from this folder
+# Wider vector units would sum in another order; with this, machines with AVX2 or more give the same bytes.
+os.environ["ATEN_CPU_CAPABILITY"] = "avx2"
+os.environ["MKL_ENABLE_INSTRUCTIONS"] = "AVX2"
 
 import torch
 from transformers import DynamicCache
@@ -16,6 +16,7 @@ from transformers import DynamicCache
 import boundaries
 import forward
 import greedy
+import make_family
 import models
 import norm
 import rope
@@ -24,18 +25,11 @@ import source
 import tokenization
 import tolerance
 import write
+from families import FAMILIES
 from fixtures import SMOLLM2, TINY, Fixture
+from recording import Recording, made_by, named
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ["torch", "transformers", "tokenizers", "safetensors", "gguf", "numpy"]
-
-
-@dataclass
-class Recording:
-    """Golden tensors by key, each with its tolerance."""
-
-    tensors: dict[str, torch.Tensor] = field(default_factory=dict)
-    tolerances: dict[str, dict] = field(default_factory=dict)
 
 
 def make(fixture: Fixture, model, tokenizer, directory: Path) -> None:
@@ -85,11 +79,12 @@ def record_tables(recording: Recording, model) -> None:
 def record_steps(recording: Recording, text: str, model, tokenizer, llama: forward.Llama) -> dict:
     """One prefill and one cached decode step: boundaries and layer 0's cache, each beside its two recomputations."""
     ids = tokenization.encode(tokenizer, text, parse_special=False)
+    places = boundaries.llama(model.config.num_hidden_layers)
     cache = DynamicCache()
-    golden = named("prefill", boundaries.record_step(model, ids, cache))
+    golden = named("prefill", boundaries.record_step(model, places, ids, cache))
     golden |= named("cache/before", boundaries.layer_0_cache(cache))
     next_id = int(golden["prefill/lm_head"].argmax())
-    golden |= named("decode", boundaries.record_step(model, [next_id], cache))
+    golden |= named("decode", boundaries.record_step(model, places, [next_id], cache))
     golden |= named("cache/after", boundaries.layer_0_cache(cache))
     exact = plain_steps(llama, forward.Float64(), ids, next_id)
     chain = plain_steps(llama, forward.AscendingFloat32(), ids, next_id)
@@ -146,10 +141,6 @@ def record_greedy(fixture: Fixture, model, tokenizer, llama: forward.Llama) -> d
     }
 
 
-def named(prefix: str, tensors: dict) -> dict:
-    return {f"{prefix}/{name}": tensor for name, tensor in tensors.items()}
-
-
 def published_config(config) -> dict:
     keys = [
         "model_type", "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
@@ -159,33 +150,28 @@ def published_config(config) -> dict:
     return {key: getattr(config, key) for key in keys}
 
 
-def made_by() -> dict:
-    return {
-        "script": "tools/golden/make.py",
-        "python": f"{sys.version_info.major}.{sys.version_info.minor}",
-        "packages": {name: importlib.metadata.version(name).partition("+")[0] for name in PACKAGES},
-        "arithmetic": "float32 on the CPU, one thread, eager attention, KV cache in float32",
-        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
-    }
-
-
 def main() -> None:
+    variants = {variant.name: (family, variant) for family in FAMILIES for variant in family.variants}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gguf", type=Path, help=f"{source.FILE_NAME}, if it is there already")
     parser.add_argument("--out", type=Path, default=ROOT / "packages/golden/fixtures")
-    parser.add_argument("--only", choices=[TINY.name, SMOLLM2.name])
+    parser.add_argument("--only", nargs="+", choices=[TINY.name, SMOLLM2.name, *variants], metavar="NAME")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    if arguments.only != SMOLLM2.name:
-        directory = arguments.out / TINY.name
+    for name in arguments.only or [TINY.name, *variants, SMOLLM2.name]:
+        directory = arguments.out / name
+        if name == SMOLLM2.name:
+            gguf = source.obtain(arguments.gguf, Path(__file__).parent / ".cache")
+            make(SMOLLM2, models.smollm2(gguf), tokenization.smollm2_tokenizer(gguf), directory)
+            continue
         shutil.rmtree(directory, ignore_errors=True)
-        model, tokenizer = models.tiny_llama(), tokenization.tiny_tokenizer()
-        models.save_tiny(model, tokenizer, directory / "model")
-        make(TINY, model, tokenizer, directory)
-    if arguments.only != TINY.name:
-        gguf = source.obtain(arguments.gguf, Path(__file__).parent / ".cache")
-        make(SMOLLM2, models.smollm2(gguf), tokenization.smollm2_tokenizer(gguf), arguments.out / SMOLLM2.name)
+        if name == TINY.name:
+            model, tokenizer = models.tiny_llama(), tokenization.tiny_tokenizer()
+            models.save_tiny(model, tokenizer, directory / "model")
+            make(TINY, model, tokenizer, directory)
+        else:
+            make_family.make(*variants[name], directory)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from gguf import GGUFReader, dequantize
-from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
+from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
 import tokenization
 
@@ -27,6 +27,20 @@ EXPECTED_SMOLLM2_CONFIG = {
 }
 
 
+TINY_SETTINGS = {
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "max_position_embeddings": 8192,
+    "rope_theta": 10000.0,
+    "rms_norm_eps": 1e-5,
+    "tie_word_embeddings": False,
+}
+
+
 def tiny_llama() -> LlamaForCausalLM:
     """A random Llama with grouped-query attention and an untied head, 98,624 parameters.
 
@@ -34,17 +48,8 @@ def tiny_llama() -> LlamaForCausalLM:
     over several units and the best token is clear of the second.
     """
     config = LlamaConfig(
+        **TINY_SETTINGS,
         vocab_size=288,
-        hidden_size=64,
-        intermediate_size=96,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        head_dim=16,
-        max_position_embeddings=8192,
-        rope_theta=10000.0,
-        rms_norm_eps=1e-5,
-        tie_word_embeddings=False,
         bos_token_id=1,
         eos_token_id=2,
         pad_token_id=2,
@@ -64,7 +69,7 @@ def tiny_llama() -> LlamaForCausalLM:
     return model
 
 
-def save_tiny(model: LlamaForCausalLM, tokenizer, directory: Path) -> None:
+def save_tiny(model: PreTrainedModel, tokenizer, directory: Path) -> None:
     """Writes a complete Hugging Face directory: weights, configuration, tokenizer and chat template."""
     model.save_pretrained(directory)
     tokenizer.save_pretrained(directory)
@@ -72,10 +77,12 @@ def save_tiny(model: LlamaForCausalLM, tokenizer, directory: Path) -> None:
     (directory / "chat_template.jinja").unlink()
     (directory / "special_tokens_map.json").unlink()
     (directory / "model.safetensors").chmod(0o644)  # written as private to its owner
-    config_path = directory / "tokenizer_config.json"
-    config = json.loads(config_path.read_text())
-    config["chat_template"] = tokenization.CHATML_TEMPLATE
-    config_path.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+    edit_json(directory / "tokenizer_config.json", {"chat_template": tokenization.CHATML_TEMPLATE})
+
+
+def edit_json(path: Path, changes: dict) -> None:
+    """Sets keys of a JSON file."""
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}, indent=2, ensure_ascii=False) + "\n")
 
 
 def smollm2(gguf_path: Path) -> LlamaForCausalLM:

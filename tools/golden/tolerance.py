@@ -68,6 +68,28 @@ def from_errors(transformers_error: float, chain_error: float, floor: float) -> 
     }
 
 
+STORED = {"abs": 0.0, "reason": "Copied from the weights: nothing is rounded."}
+
+
+def table(scaling: float) -> dict:
+    """TABLE for cos and sin that are multiplied by an attention scaling (1 for most models)."""
+    if scaling == 1:
+        return TABLE
+    # One more rounding, and values up to 2, where a unit is twice as large.
+    return {"abs": 2 * TABLE["abs"], "reason": f"{TABLE['reason']} Doubled for the factor {scaling:.6g} on both."}
+
+
+def measured_short(golden: torch.Tensor, exact: torch.Tensor, chain: torch.Tensor) -> dict:
+    """`measured`, its reason in figures: the fixtures of a family hold some hundred of them."""
+    return short(largest(golden.double() - exact), largest(chain - exact), HALF_ULP * largest(exact))
+
+
+def short(transformers_error: float, chain_error: float, floor: float) -> dict:
+    allowed = from_errors(transformers_error, chain_error, floor)["abs"]
+    figures = f"e_torch {transformers_error:.1e}, e_chain {chain_error:.1e}, half ulp {floor:.1e}"
+    return {"abs": allowed, "reason": f"{FACTOR} * max({figures}): tools/golden/README.md"}
+
+
 def copied(name: str) -> dict | None:
     """The tolerance of a tensor that holds copied values, else None."""
     reason = COPIED.get(name) or COPIED.get(name.partition("/")[2])
