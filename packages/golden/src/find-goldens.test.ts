@@ -6,7 +6,10 @@ describe('the bundled goldens', () => {
     const all = await bundledGoldens();
     expect(all.map(({ manifest }) => manifest.model.id)).toEqual([
       'HuggingFaceTB/SmolLM2-135M-Instruct',
-      'hearth/tiny-llama',
+      ...[
+        ...['gemma2', 'gemma3', 'gemma3-linear', 'gpt2', 'llama', 'llama-dynamic', 'llama-linear', 'llama-llama3'],
+        ...['llama-yarn', 'mistral', 'mistral-full', 'phi3', 'phi3-short', 'qwen2', 'qwen3', 'qwen3-moe'],
+      ].map((name) => `hearth/tiny-${name}`),
     ]);
     for (const goldens of all) {
       for (const [key, { shape }] of goldens.manifest.tensors) {
@@ -19,7 +22,7 @@ describe('the bundled goldens', () => {
   it('have greedy runs whose best token is clear of the second by ten tolerances', async () => {
     for (const { manifest } of await bundledGoldens()) {
       const { greedy } = manifest;
-      expect(greedy.prompts).toHaveLength(5);
+      expect(greedy.prompts.length).toBeGreaterThanOrEqual(4);
       for (const { runs } of greedy.prompts) {
         for (const run of [runs.float32, runs.bfloat16]) {
           expect(run.smallestGap).toBeGreaterThanOrEqual(10 * greedy.logitTolerance.abs);

@@ -41,13 +41,25 @@ export interface GoldenManifest {
     readonly revision: string;
     /** Keys of config.json that tell the model from others. */
     readonly config: Readonly<Record<string, unknown>>;
+    /** Where the weights are, when they come with the fixture: a Hugging Face directory, relative to it. */
+    readonly directory: string | null;
+    /** A config.json to take in place of that directory's, relative to the fixture. */
+    readonly configFile: string | null;
+    /** The context length that the goldens were made for, where the length changes the rotary frequencies. */
+    readonly contextLength?: number;
   };
   /** By path within the fixture. */
   readonly files: ReadonlyMap<string, { readonly bytes: number; readonly sha256: string }>;
   readonly prefill: { readonly ids: readonly number[] };
   readonly decode: { readonly ids: readonly number[]; readonly position: number };
-  readonly rope: { readonly positions: readonly number[] };
-  readonly rmsNorm: { readonly eps: number };
+  /** Null for a model without rotary embedding. */
+  readonly rope: {
+    readonly positions: readonly number[];
+    /** Name of each rotary table, and the prefix of its goldens: `model.rotary_emb` and `rope`. */
+    readonly tables: ReadonlyMap<string, string>;
+  } | null;
+  /** The standalone RMSNorm case, which only the two Llamas have. */
+  readonly rmsNorm: { readonly eps: number } | null;
   readonly greedy: {
     readonly maxTokens: number;
     readonly eosIds: readonly number[];
@@ -84,12 +96,24 @@ function convert(json: any): GoldenManifest {
     throw new Error(`expected format "hearth-golden" 1, got ${JSON.stringify(json.format)} ${json.format_version}.`);
   }
   return {
-    model: { id: json.model.id, revision: json.model.revision, config: json.model.config },
+    model: {
+      id: json.model.id,
+      revision: json.model.revision,
+      config: json.model.config,
+      directory: json.model.source.directory ?? null,
+      configFile: json.model.source.config ?? null,
+      ...(json.model.context_length !== undefined && { contextLength: json.model.context_length }),
+    },
     files: new Map(Object.entries(json.files)),
     prefill: { ids: [...json.prefill.ids] },
     decode: { ids: [...json.decode.ids], position: json.decode.position },
-    rope: { positions: [...json.rope.positions] },
-    rmsNorm: { eps: json.rms_norm.eps },
+    rope: json.rope
+      ? {
+          positions: [...json.rope.positions],
+          tables: new Map(Object.entries(json.rope.tables ?? { 'model.rotary_emb': 'rope' })),
+        }
+      : null,
+    rmsNorm: json.rms_norm ? { eps: json.rms_norm.eps } : null,
     greedy: {
       maxTokens: json.greedy.max_tokens,
       eosIds: [...json.greedy.eos_ids],

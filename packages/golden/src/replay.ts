@@ -1,5 +1,13 @@
 import type { Checkpoint } from '@hearth/checkpoint';
-import { type Backend, type BackendInfo, throwIfAborted, type WeightDtype, type Weights } from '@hearth/core';
+import {
+  type Backend,
+  type BackendInfo,
+  InvalidArgumentError,
+  type RopeSpec,
+  throwIfAborted,
+  type WeightDtype,
+  type Weights,
+} from '@hearth/core';
 import { buildModel, checkTensors, type Model } from '@hearth/models';
 import { type Comparison, compareTensor } from './compare.ts';
 import type { Goldens } from './goldens.ts';
@@ -51,8 +59,8 @@ export interface ReplayReport {
   readonly passed: boolean;
 }
 
-/** Goldens that are the input of another one. */
-const inputs = new Set(['rms_norm/input', 'rms_norm/weight']);
+/** Goldens that nothing computes: the input of another one, and the weight that a model is known by. */
+const isInput = (key: string) => key === 'rms_norm/input' || key === 'rms_norm/weight' || key.startsWith('weights/');
 
 /**
  * Runs a model on a backend and holds it against what Transformers computes: tables, RMSNorm, every boundary of layer 0 and
@@ -63,7 +71,10 @@ const inputs = new Set(['rms_norm/input', 'rms_norm/weight']);
 export async function replayGoldens(options: ReplayOptions): Promise<ReplayReport> {
   const { checkpoint, backend, goldens, signal, onProgress } = options;
   const { manifest, directory } = goldens;
-  const model = await buildModel(checkpoint.config, { tensorNames: checkpoint.tensors.keys() });
+  const model = await buildModel(checkpoint.config, {
+    tensorNames: checkpoint.tensors.keys(),
+    contextLength: manifest.model.contextLength,
+  });
   checkTensors(model, checkpoint.tensors.values());
   const plan = planReplay(storedDtypes(checkpoint, model), options.weights);
 
@@ -144,24 +155,38 @@ async function computeAll(
   signal: AbortSignal | undefined,
 ): Promise<ReadonlyMap<string, Float32Array>> {
   const { manifest } = goldens;
-  const [rope] = model.graph.ropes;
-  const tables = await computeRopeTables(backend, rope!, manifest.rope.positions);
-  throwIfAborted(signal);
-  const [input, weight] = await Promise.all([goldens.tensor('rms_norm/input'), goldens.tensor('rms_norm/weight')]);
-  const normed = await computeRmsNorm(backend, input, weight, manifest.rmsNorm.eps);
-  throwIfAborted(signal);
-  const steps = await computeSteps(backend, model, weights, manifest, signal);
-  return steps
-    .set('rope/inv_freq', rope!.invFreq)
-    .set('rope/cos', tables.cos)
-    .set('rope/sin', tables.sin)
-    .set('rms_norm/output', normed);
+  const computed = await computeSteps(backend, model, weights, manifest, signal);
+  for (const [table, prefix] of manifest.rope?.tables ?? []) {
+    throwIfAborted(signal);
+    const rope = ropeOf(model, table);
+    const { cos, sin } = await computeRopeTables(backend, rope, manifest.rope!.positions);
+    computed.set(`${prefix}/inv_freq`, rope.invFreq).set(`${prefix}/cos`, cos).set(`${prefix}/sin`, sin);
+  }
+  if (manifest.rmsNorm) {
+    throwIfAborted(signal);
+    const [input, weight] = await Promise.all([goldens.tensor('rms_norm/input'), goldens.tensor('rms_norm/weight')]);
+    computed.set('rms_norm/output', await computeRmsNorm(backend, input, weight, manifest.rmsNorm.eps));
+  }
+  return computed;
+}
+
+/** The rotary table of a model by the name of its boundary. */
+function ropeOf({ architecture, graph }: Model, table: string): RopeSpec {
+  for (const node of graph.nodes) {
+    if (node.kind === 'rope-table' && graph.values[node.out]!.name === table) return graph.ropes[node.rope]!;
+  }
+  throw new InvalidArgumentError(
+    `The goldens have a rotary table ${table}, which the definition of ${architecture} has not.`,
+    {
+      details: { table, architecture },
+    },
+  );
 }
 
 async function compareAll(goldens: Goldens, computed: ReadonlyMap<string, Float32Array>): Promise<Comparison[]> {
   const comparisons: Comparison[] = [];
   for (const [key, golden] of goldens.manifest.tensors) {
-    if (inputs.has(key)) continue;
+    if (isInput(key)) continue;
     const got = lastRows(computed.get(key)!, golden.shape);
     comparisons.push(compareTensor(key, await goldens.tensor(key), got, golden));
   }
