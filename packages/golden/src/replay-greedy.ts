@@ -65,11 +65,11 @@ export async function replayGreedy(
 }
 
 /** One token after the other, as many as expected; an end token that comes early is a difference like any other. */
-async function generate(
+export async function generate(
   executable: Executable,
-  { promptIds }: GoldenPrompt,
+  { promptIds }: Pick<GoldenPrompt, 'promptIds'>,
   expected: readonly number[],
-  signal: AbortSignal | undefined,
+  signal?: AbortSignal,
 ): Promise<number[]> {
   await zeroCache(executable);
   const got: number[] = [];
