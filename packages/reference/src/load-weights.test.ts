@@ -1,9 +1,20 @@
-import { AbortError, InvalidModelError, type WeightSource, type WeightSpec } from '@hearth/core';
+import {
+  AbortError,
+  decodeElements,
+  InvalidModelError,
+  MemoryFile,
+  type WeightDtype,
+  type WeightSource,
+  type WeightSpec,
+  weightDtypes,
+} from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { randomFloats, seededRandom } from './__fixtures__/random.ts';
+import { tightRows } from './__fixtures__/rows.ts';
 import { weightSource } from './__fixtures__/weight-source.ts';
 import { loadWeights } from './load-weights.ts';
 import type { DenseMatrix, QuantizedMatrix } from './matrix.ts';
+import { embed } from './ops/embed.ts';
 
 const matrixSpec = (rows: number, columns: number): WeightSpec => ({
   name: 'w',
@@ -16,6 +27,8 @@ async function load(spec: WeightSpec, source: WeightSource) {
   return loadWeights([spec], new Map([[spec.name, source]]));
 }
 
+const good = weightSource('w', [2, 32], new Float32Array(64), 'q8_0');
+
 describe('loadWeights', () => {
   it('reads plain matrices and vectors at any offset', async () => {
     const values = randomFloats(seededRandom(1), 12);
@@ -23,7 +36,6 @@ describe('loadWeights', () => {
     const bytes = await file.read(0, 48);
     const shifted = new Uint8Array(53);
     shifted.set(bytes, 5);
-    const { MemoryFile } = await import('@hearth/core');
     const loaded = await load(matrixSpec(3, 4), { ...source, file: new MemoryFile(shifted), offset: 5 });
     expect((loaded.matrices.get('w') as DenseMatrix).values).toEqual(values);
     expect(loaded.sourceBytes).toBe(48);
@@ -31,21 +43,38 @@ describe('loadWeights', () => {
     expect(vector.vectors.get('w')).toEqual(values);
   });
 
-  it.each(['f32', 'bf16', 'q8_0', 'q4_0', 'q4_1'] as const)('puts rows in the given order (%s)', async (dtype) => {
-    const values = randomFloats(seededRandom(2), 5 * 64);
+  it.each(Object.keys(weightDtypes) as WeightDtype[])('reads %s, rows in the given order', async (dtype) => {
+    const columns = 512;
     const rowOrder = Uint32Array.of(3, 0, 4, 1, 2);
-    const source = weightSource('w', [5, 64], values, dtype);
-    const plain = (await load(matrixSpec(5, 64), source)).matrices.get('w')!;
-    const ordered = (await load(matrixSpec(5, 64), { ...source, rowOrder })).matrices.get('w')!;
-    const rowsOf = (matrix: DenseMatrix | QuantizedMatrix, row: number) =>
-      matrix.kind === 'dense'
-        ? [matrix.values.slice(row * 64, (row + 1) * 64)]
-        : [
-            matrix.codes.slice(row * 64, (row + 1) * 64),
-            matrix.scales.slice(row * 2, (row + 1) * 2),
-            matrix.mins?.slice(row * 2, (row + 1) * 2),
-          ];
-    for (const [i, row] of rowOrder.entries()) expect(rowsOf(ordered, i)).toEqual(rowsOf(plain, row));
+    const source = weightSource('w', [5, columns], randomFloats(seededRandom(2), 5 * columns), dtype);
+    const values = decodeElements(dtype, await source.file.read(0, source.byteLength));
+    const { matrices } = await load(matrixSpec(5, columns), { ...source, rowOrder });
+    // The row of an embedding table is the value of its weights, whatever the type.
+    const out = tightRows(new Float32Array(5 * columns), columns);
+    embed(matrices.get('w')!, Int32Array.of(0, 1, 2, 3, 4), out);
+    for (const [i, row] of rowOrder.entries()) {
+      const expected = values.subarray(row * columns, (row + 1) * columns);
+      expect(out.data.subarray(i * columns, (i + 1) * columns)).toEqual(expected);
+    }
+    const vector = await load(vectorSpec(5 * columns), { ...source, shape: [5 * columns] });
+    expect(vector.vectors.get('w')).toEqual(values);
+  });
+
+  it('keeps a column order of a quantized matrix', async () => {
+    const columnOrder = Uint32Array.from({ length: 32 }, (_, i) => 31 - i);
+    const { matrices } = await load(matrixSpec(2, 32), { ...good, columnOrder });
+    expect((matrices.get('w') as QuantizedMatrix).columnOrder).toEqual(columnOrder);
+    const plain = await load(matrixSpec(2, 32), good);
+    expect((plain.matrices.get('w') as QuantizedMatrix).columnOrder).toBeNull();
+  });
+
+  it.each([0x7f, 0xff])('refuses an f8_e4m3 weight that is NaN (code %i)', async (code) => {
+    const source = weightSource('w', [2, 32], new Float32Array(64), 'f8_e4m3');
+    const bytes = await source.file.read(0, source.byteLength);
+    bytes[50] = code;
+    const damaged = { ...source, file: new MemoryFile(bytes) };
+    await expect(load(matrixSpec(2, 32), damaged)).rejects.toThrow(InvalidModelError);
+    await expect(load(matrixSpec(2, 32), damaged)).rejects.toThrow(/w: one of its f8_e4m3 weights is NaN/);
   });
 
   it('orders vectors too: the biases of permuted rows', async () => {
@@ -90,7 +119,6 @@ describe('loadWeights', () => {
     await expect(loading).rejects.toThrow(AbortError);
   });
 
-  const good = weightSource('w', [2, 32], new Float32Array(64), 'q8_0');
   it.each<[string, WeightSpec, WeightSource | undefined, RegExp]>([
     ['a missing weight', matrixSpec(2, 32), undefined, /w: the model needs this matrix of \[2,32\]/],
     ['another shape', matrixSpec(3, 32), good, /it is \[2,32\], the model needs \[3,32\]/],
@@ -101,6 +129,25 @@ describe('loadWeights', () => {
     ['a row order that is short', matrixSpec(2, 32), { ...good, rowOrder: Uint32Array.of(0) }, /row order must name/],
     ['a row twice', matrixSpec(2, 32), { ...good, rowOrder: Uint32Array.of(1, 1) }, /each of 2 rows once/],
     ['a row past the end', matrixSpec(2, 32), { ...good, rowOrder: Uint32Array.of(0, 2) }, /past 1/],
+    [
+      'a column order that is short',
+      matrixSpec(2, 32),
+      { ...good, columnOrder: Uint32Array.of(0) },
+      /column order must/,
+    ],
+    ['a column twice', matrixSpec(2, 32), { ...good, columnOrder: new Uint32Array(32) }, /each of 32 columns once/],
+    [
+      'a column past the end',
+      matrixSpec(2, 32),
+      { ...good, columnOrder: Uint32Array.from({ length: 32 }, (_, i) => i + 1) },
+      /column order names a column past 31/,
+    ],
+    [
+      'a column order of plain weights',
+      matrixSpec(1, 2),
+      { ...weightSource('w', [1, 2], new Float32Array(2)), columnOrder: Uint32Array.of(1, 0) },
+      /only quantized matrices can have a column order/,
+    ],
     ['bytes past the end of the file', matrixSpec(2, 32), { ...good, offset: 1 }, /cut short or damaged/],
   ])('refuses %s', async (_, spec, source, message) => {
     const loading = loadWeights([spec], new Map(source ? [['w', source]] : []));

@@ -1,18 +1,18 @@
 import {
   decodeElements,
+  emptyQuantizedBlocks,
   InvalidModelError,
   isQuantizedDtype,
   type LoadWeightsOptions,
   splitQuantizedBlocks,
   throwIfAborted,
-  type WeightDtype,
   type WeightSource,
   type WeightSpec,
   weightByteLength,
   weightDtypes,
 } from '@hearth/core';
 import { EventLoopTurn } from './event-loop-turn.ts';
-import { blockElements, type DenseMatrix, type Matrix, type QuantizedMatrix } from './matrix.ts';
+import type { Matrix } from './matrix.ts';
 
 /** Weights as the ops read them, by name. */
 export interface LoadedWeights {
@@ -54,12 +54,11 @@ type OnBytes = (bytes: number) => Promise<void>;
 
 async function readMatrix(source: WeightSource, onBytes: OnBytes): Promise<Matrix> {
   const [rows, columns] = source.shape as [number, number];
-  const { dtype } = source;
   // Where each row of the file goes.
   const destination = source.rowOrder ? inverse(source.rowOrder) : null;
-  const matrix = isQuantizedDtype(dtype) ? emptyQuantized(dtype, rows, columns) : emptyDense(rows, columns);
+  const matrix = emptyMatrix(source, rows, columns);
   await readRows(source, rows, columns, onBytes, (bytes, firstRow, numRows) => {
-    const chunk = convert(dtype, bytes, numRows, columns);
+    const chunk = convert(source, bytes, numRows, columns);
     for (let i = 0; i < numRows; i++) {
       copyRow(chunk, i, matrix, destination ? destination[firstRow + i]! : firstRow + i);
     }
@@ -71,7 +70,7 @@ async function readVector(source: WeightSource, onBytes: OnBytes): Promise<Float
   const length = source.shape[0]!;
   const vector = new Float32Array(length);
   await readRows(source, 1, length, onBytes, (bytes) => {
-    vector.set(decodeElements(source.dtype, bytes));
+    vector.set(decodedFloats(source, bytes));
   });
   if (!source.rowOrder) return vector;
   return vector.map((_, i) => vector[source.rowOrder![i]!]!);
@@ -95,38 +94,37 @@ async function readRows(
   }
 }
 
-function emptyDense(rows: number, columns: number): DenseMatrix {
-  return { kind: 'dense', rows, columns, values: new Float32Array(rows * columns) };
+function emptyMatrix(source: WeightSource, rows: number, columns: number): Matrix {
+  const { dtype, columnOrder = null } = source;
+  if (!isQuantizedDtype(dtype)) return { kind: 'dense', rows, columns, values: new Float32Array(rows * columns) };
+  return { kind: 'quantized', rows, columns, columnOrder, ...emptyQuantizedBlocks(dtype, rows * columns) };
 }
 
-function emptyQuantized(dtype: WeightDtype, rows: number, columns: number): QuantizedMatrix {
-  const numBlocks = (rows * columns) / blockElements;
-  return {
-    kind: 'quantized',
-    rows,
-    columns,
-    codes: new Int8Array(rows * columns),
-    scales: new Float32Array(numBlocks),
-    mins: dtype === 'q4_1' ? new Float32Array(numBlocks) : null,
-  };
+function convert(source: WeightSource, bytes: Uint8Array, rows: number, columns: number): Matrix {
+  const { dtype, columnOrder = null } = source;
+  if (!isQuantizedDtype(dtype)) return { kind: 'dense', rows, columns, values: decodedFloats(source, bytes) };
+  return { kind: 'quantized', rows, columns, columnOrder, ...splitQuantizedBlocks(dtype, bytes) };
 }
 
-function convert(dtype: WeightDtype, bytes: Uint8Array, rows: number, columns: number): Matrix {
-  if (!isQuantizedDtype(dtype)) return { kind: 'dense', rows, columns, values: decodeElements(dtype, bytes) };
-  const { codes, scales, mins = null } = splitQuantizedBlocks(dtype, bytes);
-  return { kind: 'quantized', rows, columns, codes, scales, mins };
+function decodedFloats({ name, dtype }: WeightSource, bytes: Uint8Array): Float32Array {
+  const values = decodeElements(dtype, bytes);
+  if (dtype === 'f8_e4m3' && values.some(Number.isNaN)) fail(name, 'one of its f8_e4m3 weights is NaN.');
+  return values;
 }
 
 function copyRow(from: Matrix, fromRow: number, to: Matrix, toRow: number): void {
-  const copy = <T extends Float32Array | Int8Array>(source: T, target: T, width: number): void => {
+  const copy = <T extends Float32Array | Int8Array>(source: T | null, target: T | null): void => {
+    if (!source || !target) return;
+    const width = target.length / to.rows;
     target.set(source.subarray(fromRow * width, (fromRow + 1) * width), toRow * width);
   };
   if (from.kind === 'dense' && to.kind === 'dense') {
-    copy(from.values, to.values, to.columns);
+    copy(from.values, to.values);
   } else if (from.kind === 'quantized' && to.kind === 'quantized') {
-    copy(from.codes, to.codes, to.columns);
-    copy(from.scales, to.scales, to.columns / blockElements);
-    if (from.mins && to.mins) copy(from.mins, to.mins, to.columns / blockElements);
+    copy(from.codes, to.codes);
+    copy(from.scales, to.scales);
+    copy(from.subScales, to.subScales);
+    copy(from.mins, to.mins);
   }
 }
 
@@ -139,27 +137,38 @@ function inverse(order: Uint32Array): Uint32Array {
 /** Checks that a source is what its spec asks for, before anything is allocated for it. */
 function checkedSource(spec: WeightSpec, source: WeightSource | undefined): WeightSource {
   const { name, role, shape } = spec;
-  const fail = (message: string): never => {
-    throw new InvalidModelError(`${name}: ${message}`, { details: { tensor: name } });
-  };
-  if (!source) return fail(`the model needs this ${role} of [${shape}], the checkpoint does not have it.`);
-  const { dtype, byteLength, rowOrder } = source;
+  if (!source) return fail(name, `the model needs this ${role} of [${shape}], the checkpoint does not have it.`);
+  const { dtype, byteLength, rowOrder, columnOrder } = source;
   const info = weightDtypes[dtype];
-  if (!info) fail(`its type ${dtype} is not one of ${Object.keys(weightDtypes).join(', ')}.`);
-  if (source.shape.join() !== shape.join()) fail(`it is [${source.shape}], the model needs [${shape}].`);
-  if (shape.length !== (role === 'matrix' ? 2 : 1)) fail(`a ${role} cannot have the shape [${shape}].`);
+  if (!info) fail(name, `its type ${dtype} is not one of ${Object.keys(weightDtypes).join(', ')}.`);
+  if (source.shape.join() !== shape.join()) fail(name, `it is [${source.shape}], the model needs [${shape}].`);
+  if (shape.length !== (role === 'matrix' ? 2 : 1)) fail(name, `a ${role} cannot have the shape [${shape}].`);
   const columns = shape.at(-1)!;
   if (columns % info.blockElements !== 0) {
-    fail(`rows of ${columns} elements cannot be ${dtype}, whose blocks have ${info.blockElements}.`);
+    fail(name, `rows of ${columns} elements cannot be ${dtype}, whose blocks have ${info.blockElements}.`);
   }
-  const expected = weightByteLength(
-    dtype,
-    shape.reduce((product, size) => product * size, 1),
-  );
-  if (byteLength !== expected) fail(`[${shape}] in ${dtype} takes ${expected} bytes, its source has ${byteLength}.`);
-  if (rowOrder && (rowOrder.length !== shape[0] || new Set(rowOrder).size !== rowOrder.length)) {
-    fail(`its row order must name each of ${shape[0]} rows once.`);
+  const numElements = shape.reduce((product, size) => product * size, 1);
+  const expected = weightByteLength(dtype, numElements);
+  if (byteLength !== expected) {
+    fail(name, `[${shape}] in ${dtype} takes ${expected} bytes, its source has ${byteLength}.`);
   }
-  if (rowOrder?.some((row) => row >= shape[0]!)) fail(`its row order names a row past ${shape[0]! - 1}.`);
+  if (rowOrder) checkOrder(name, 'row', rowOrder, shape[0]!);
+  if (columnOrder) {
+    if (role !== 'matrix' || !isQuantizedDtype(dtype)) {
+      fail(name, `only quantized matrices can have a column order, it is a ${role} of ${dtype}.`);
+    }
+    checkOrder(name, 'column', columnOrder, columns);
+  }
   return source;
+}
+
+function checkOrder(name: string, what: 'row' | 'column', order: Uint32Array, length: number): void {
+  if (order.length !== length || new Set(order).size !== length) {
+    fail(name, `its ${what} order must name each of ${length} ${what}s once.`);
+  }
+  if (order.some((index) => index >= length)) fail(name, `its ${what} order names a ${what} past ${length - 1}.`);
+}
+
+function fail(name: string, message: string): never {
+  throw new InvalidModelError(`${name}: ${message}`, { details: { tensor: name } });
 }

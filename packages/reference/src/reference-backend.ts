@@ -11,9 +11,11 @@ import {
   InvalidArgumentError,
   type LoadWeightsOptions,
   type Program,
+  type WeightDtype,
   type WeightSource,
   type WeightSpec,
   type Weights,
+  weightDtypes,
 } from '@hearth/core';
 import { loadWeights } from './load-weights.ts';
 import { ReferenceExecutable } from './reference-executable.ts';
@@ -34,7 +36,7 @@ class ReferenceBackend implements Backend {
     kind: 'reference',
     variant: 'typescript',
     numThreads: 1,
-    weightDtypes: ['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1'],
+    weightDtypes: Object.keys(weightDtypes) as WeightDtype[],
     cacheDtypes: ['f32', 'f16'],
     canSampleInStep: false,
   };

@@ -1,50 +1,74 @@
 import {
+  f8e4m3Values,
   f32ToBf16,
   f32ToF16,
+  isQuantizedDtype,
   MemoryFile,
+  quantizeBlocks,
   type WeightDtype,
   type WeightSource,
   weightByteLength,
   weightDtypes,
 } from '@hearth/core';
 
-/** Floats as a source of the given type. Plain types round; quantized ones get codes and scales from the values, simply. */
+/** Floats as a source of the given type. Plain types round; quantized ones are quantized. */
 export function weightSource(
   name: string,
   shape: readonly number[],
   values: Float32Array,
   dtype: WeightDtype = 'f32',
 ): WeightSource {
-  const bytes = new Uint8Array(weightByteLength(dtype, values.length));
-  const view = new DataView(bytes.buffer);
-  if (dtype === 'f32' || dtype === 'f16' || dtype === 'bf16') {
-    for (const [i, value] of values.entries()) {
-      if (dtype === 'f32') view.setFloat32(i * 4, value, true);
-      else view.setUint16(i * 2, dtype === 'f16' ? f32ToF16(value) : f32ToBf16(value), true);
-    }
-  } else if (dtype === 'q8_0' || dtype === 'q4_0' || dtype === 'q4_1') {
-    for (let block = 0; block < values.length / 32; block++) {
-      writeBlock(view, block * weightDtypes[dtype].blockBytes, dtype, values.subarray(block * 32, block * 32 + 32));
-    }
-  } else throw new Error(`There is no simple quantizer for ${dtype}.`);
+  const bytes = encoded(dtype, values);
   return { name, dtype, shape, file: new MemoryFile(bytes), offset: 0, byteLength: bytes.length };
 }
 
-function writeBlock(view: DataView, at: number, dtype: 'q8_0' | 'q4_0' | 'q4_1', values: Float32Array): void {
-  const low = Math.min(...values);
-  const high = Math.max(...values);
-  const largest = Math.max(-low, high);
-  const scale = dtype === 'q8_0' ? largest / 127 : dtype === 'q4_0' ? largest / 7 : (high - low) / 15;
-  view.setUint16(at, f32ToF16(scale), true);
-  if (dtype === 'q4_1') view.setUint16(at + 2, f32ToF16(low), true);
-  const codesAt = at + (dtype === 'q4_1' ? 4 : 2);
+function encoded(dtype: WeightDtype, values: Float32Array): Uint8Array {
+  if (dtype === 'int4_g32' || dtype === 'int4_g128' || dtype === 'f8_e4m3') return encodedBlocks(dtype, values);
+  if (isQuantizedDtype(dtype)) return quantizeBlocks(dtype, values);
+  const bytes = new Uint8Array(weightByteLength(dtype, values.length));
+  const view = new DataView(bytes.buffer);
   for (const [i, value] of values.entries()) {
-    if (dtype === 'q8_0') {
-      view.setInt8(codesAt + i, Math.round(value / scale));
-      continue;
+    if (dtype === 'f32') view.setFloat32(i * 4, value, true);
+    else view.setUint16(i * 2, dtype === 'f16' ? f32ToF16(value) : f32ToBf16(value), true);
+  }
+  return bytes;
+}
+
+/** The layouts that no file has, and so no quantizer writes. */
+function encodedBlocks(dtype: 'int4_g32' | 'int4_g128' | 'f8_e4m3', values: Float32Array): Uint8Array {
+  const { blockElements, blockBytes } = weightDtypes[dtype];
+  const bytes = new Uint8Array(weightByteLength(dtype, values.length));
+  for (let block = 0; block * blockElements < values.length; block++) {
+    const view = new DataView(bytes.buffer, block * blockBytes, blockBytes);
+    const inBlock = values.subarray(block * blockElements, (block + 1) * blockElements);
+    if (dtype === 'f8_e4m3') writeF8(view, inBlock);
+    else writeInt4(view, inBlock);
+  }
+  return bytes;
+}
+
+function writeInt4(view: DataView, values: Float32Array): void {
+  const low = Math.min(0, ...values);
+  const high = Math.max(0, ...values);
+  const scale = (high - low) / 15 || 1;
+  const zero = Math.round(-low / scale);
+  view.setUint16(0, f32ToF16(scale), true);
+  view.setUint16(2, zero, true);
+  for (const [i, value] of values.entries()) {
+    const nibble = Math.max(0, Math.min(15, Math.round(value / scale) + zero));
+    const at = 4 + 16 * Math.floor(i / 32) + (i % 16);
+    view.setUint8(at, i % 32 < 16 ? nibble : view.getUint8(at) | (nibble << 4));
+  }
+}
+
+function writeF8(view: DataView, values: Float32Array): void {
+  const scale = Math.fround(Math.max(...values.map(Math.abs)) / 448) || 1;
+  view.setFloat32(0, scale, true);
+  for (const [i, value] of values.entries()) {
+    let best = 0;
+    for (const [code, candidate] of f8e4m3Values.entries()) {
+      if (Math.abs(candidate * scale - value) < Math.abs(f8e4m3Values[best]! * scale - value)) best = code;
     }
-    const code = dtype === 'q4_0' ? Math.round(value / scale) + 8 : Math.round((value - low) / scale);
-    const byte = codesAt + (i & 15);
-    view.setUint8(byte, i < 16 ? code : view.getUint8(byte) | (code << 4));
+    view.setUint8(4 + i, best);
   }
 }

@@ -1,25 +1,24 @@
-import { blockElements, type Matrix } from '../matrix.ts';
+import { dequantizeInto, InvalidArgumentError } from '@hearth/core';
+import type { Matrix } from '../matrix.ts';
 import type { Rows } from '../rows.ts';
 
 /**
  * out[t] = table[tokenIds[t]]
  *
- * table [vocabSize, width], tokenIds [T], out [T, width]. A quantized row is scale · code + min with one rounding: the
- * product of an 11-bit scale and an 8-bit code is exact, and storing the sum rounds it.
+ * table [vocabSize, width], tokenIds [T], out [T, width]. A quantized row is fround(scale · subScale · code) + min, the sum
+ * rounded too; without a minimum +0 is added.
+ *
+ * @throws InvalidArgumentError when the columns of the table are in another order: only linears read such weights
  */
 export function embed(table: Matrix, tokenIds: Int32Array, out: Rows): void {
   const { columns } = table;
+  if (table.kind === 'quantized' && table.columnOrder) {
+    throw new InvalidArgumentError('An embedding table cannot have a column order.');
+  }
   for (let t = 0; t < tokenIds.length; t++) {
     const row = tokenIds[t]! * columns;
     const to = out.offset + t * out.stride;
-    if (table.kind === 'dense') {
-      out.data.set(table.values.subarray(row, row + columns), to);
-      continue;
-    }
-    const { codes, scales, mins } = table;
-    for (let i = 0; i < columns; i++) {
-      const block = Math.floor((row + i) / blockElements);
-      out.data[to + i] = scales[block]! * codes[row + i]! + (mins ? mins[block]! : 0);
-    }
+    if (table.kind === 'dense') out.data.set(table.values.subarray(row, row + columns), to);
+    else dequantizeInto(table, row, columns, out.data, to);
   }
 }

@@ -1,4 +1,4 @@
-import type { WeightDtype } from '@hearth/core';
+import { isQuantizedDtype, type WeightDtype, weightDtypes } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { randomFloats, seededRandom } from '../__fixtures__/random.ts';
 import { awkwardSizes, embeddedRows, tightRows, unitRoundoff } from '../__fixtures__/rows.ts';
@@ -86,21 +86,19 @@ describe('linear with plain weights', () => {
 });
 
 describe('linear with quantized weights', () => {
-  it.each([
-    ['q8_0', 1],
-    ['q8_0', 3],
-    ['q4_0', 1],
-    ['q4_0', 4],
-    ['q4_1', 1],
-    ['q4_1', 5],
-  ] as const)('equals codes and scales multiplied in f64 (%s, %i blocks)', async (dtype, numBlocks) => {
+  const quantizedDtypes = (Object.keys(weightDtypes) as WeightDtype[]).filter(isQuantizedDtype);
+  const cases = quantizedDtypes.flatMap((dtype) =>
+    [1, 3].map((n) => [dtype, (n * weightDtypes[dtype].blockElements) / 32] as const),
+  );
+
+  it.each(cases)('equals codes and scales multiplied in f64 (%s, %i times 32)', async (dtype, numBlocks) => {
     const random = seededRandom(numBlocks);
     const [numRows, rows, columns] = [3, 7, numBlocks * 32];
     const x = randomFloats(random, numRows * columns, 2);
     const w = (await matrixOf(randomFloats(random, rows * columns), rows, columns, dtype)) as QuantizedMatrix;
     const activations = quantizeActivations(tightRows(x, columns), numRows);
     const got = await run(x, columns, [{ weight: w, bias: null }]);
-    const numTerms = numBlocks * (w.mins ? 2 : 1);
+    const numTerms = numBlocks * (1 + (w.mins ? 32 / w.minElements : 0));
     for (let t = 0; t < numRows; t++) {
       for (let r = 0; r < rows; r++) {
         let exact = 0;
@@ -111,9 +109,11 @@ describe('linear with quantized weights', () => {
           let scaled = 0;
           let shifted = 0;
           for (let i = 0; i < 32; i++) {
+            const element = block * 32 + i;
             const activation = xScale * activations.codes[t * columns + b * 32 + i]!;
-            scaled += w.scales[block]! * w.codes[block * 32 + i]! * activation;
-            shifted += (w.mins?.[block] ?? 0) * activation;
+            const subScale = w.subScales?.[element >> 4] ?? 1;
+            scaled += w.scales[block]! * subScale * w.codes[element]! * activation;
+            shifted += (w.mins?.[Math.floor(element / w.minElements)] ?? 0) * activation;
           }
           exact += scaled + shifted;
           magnitude += Math.abs(scaled) + Math.abs(shifted);
@@ -133,7 +133,10 @@ describe('linear with quantized weights', () => {
       columns: 32,
       codes: Int8Array.from({ length: 32 }, (_, i) => i % 16),
       scales: Float32Array.of(0.1),
+      subScales: null,
       mins: Float32Array.of(-0.7),
+      minElements: 32,
+      columnOrder: null,
     };
     const x = Float32Array.from({ length: 32 }, (_, i) => Math.sin(i));
     const amax = Math.max(...x.map(Math.abs));
@@ -146,6 +149,74 @@ describe('linear with quantized weights', () => {
     const first = fround(isum * fround(fround(0.1) * xScale));
     const expected = fround(fround(-0.7) * fround(xsum * xScale) + first);
     expect([...(await run(x, 32, [{ weight, bias: null }]))]).toEqual([expected]);
+
+    // With a factor and a minimum for each half: the factors go into the integer, the minimums are two more steps.
+    const halves: QuantizedMatrix = {
+      ...weight,
+      subScales: Int8Array.of(-7, 100),
+      mins: Float32Array.of(-0.7, 0.3),
+      minElements: 16,
+    };
+    const sumOf = (from: number, value: (code: number, i: number) => number) =>
+      codes.slice(from, from + 16).reduce((sum, code, i) => sum + value(code, i), 0);
+    const weighted = -7 * sumOf(0, (code, i) => code * i) + 100 * sumOf(16, (code, i) => code * i);
+    const scaled = fround(weighted * fround(fround(0.1) * xScale));
+    const second = fround(fround(-0.7) * fround(sumOf(0, (code) => code) * xScale) + scaled);
+    const third = fround(fround(0.3) * fround(sumOf(16, (code) => code) * xScale) + second);
+    expect([...(await run(x, 32, [{ weight: halves, bias: null }]))]).toEqual([third]);
+  });
+
+  it('keeps the largest integer of a block exact', async () => {
+    const weight: QuantizedMatrix = {
+      kind: 'quantized',
+      rows: 1,
+      columns: 32,
+      codes: new Int8Array(32).fill(-32),
+      scales: Float32Array.of(1),
+      subScales: Int8Array.of(-128, -128),
+      mins: null,
+      minElements: 32,
+      columnOrder: null,
+    };
+    // amax 127 makes the scale of the activations 1.
+    const x = new Float32Array(32).fill(127);
+    x[31] = 126;
+    const expected = 128 * 32 * (31 * 127 + 126);
+    expect([...(await run(x, 32, [{ weight, bias: null }]))]).toEqual([expected]);
+  });
+});
+
+describe('linear with a column order', () => {
+  it('is the linear of reordered activations, beside parts without one', async () => {
+    const random = seededRandom(6);
+    const columns = 128;
+    const x = randomFloats(random, 3 * columns);
+    // 37 and 128 have no common factor.
+    const columnOrder = Uint32Array.from({ length: columns }, (_, i) => (37 * i + 5) % columns);
+    const plain = await matrixOf(randomFloats(random, 5 * columns), 5, columns, 'q4_0');
+    const grouped = (await matrixOf(randomFloats(random, 4 * columns), 4, columns, 'int4_g128')) as QuantizedMatrix;
+    const reordered = x.map((_, i) => x[Math.floor(i / columns) * columns + columnOrder[i % columns]!]!);
+    const expected = await run(reordered, columns, [{ weight: grouped, bias: null }]);
+    const beside = await run(x, columns, [{ weight: plain, bias: null }]);
+    const got = await run(x, columns, [
+      { weight: { ...grouped, columnOrder }, bias: null },
+      { weight: plain, bias: null },
+    ]);
+    for (let t = 0; t < 3; t++) {
+      expect(got.slice(t * 9, t * 9 + 4)).toEqual(expected.slice(t * 4, t * 4 + 4));
+      expect(got.slice(t * 9 + 4, t * 9 + 9)).toEqual(beside.slice(t * 5, t * 5 + 5));
+    }
+  });
+});
+
+describe('linear with f8_e4m3 weights', () => {
+  it('is that of f32 weights with the same values', async () => {
+    const random = seededRandom(7);
+    const x = randomFloats(random, 2 * 96);
+    const weight = await matrixOf(randomFloats(random, 5 * 96), 5, 96, 'f8_e4m3');
+    const { values } = weight as DenseMatrix;
+    const dense = await matrixOf(values, 5, 96, 'f32');
+    expect(await run(x, 96, [{ weight, bias: null }])).toEqual(await run(x, 96, [{ weight: dense, bias: null }]));
   });
 });
 
@@ -191,10 +262,10 @@ describe('quantizeActivations', () => {
     // amax 127 makes scale and inverse 1.
     const x = new Float32Array(32);
     x.set([127, -127, 0.5, 1.5, 2.5, -0.5, -1.5, 126.5]);
-    const { codes, scales, sums } = quantizeActivations(tightRows(x, 32), 1);
+    const { codes, scales, halfSums } = quantizeActivations(tightRows(x, 32), 1);
     expect([...codes.subarray(0, 8)]).toEqual([127, -127, 0, 2, 2, 0, -2, 126]);
     expect(scales[0]).toBe(1);
-    expect(sums[0]).toBe(128);
+    expect([...halfSums]).toEqual([128, 0]);
   });
 
   it('makes blocks without a magnitude of 2^-120 zero', () => {

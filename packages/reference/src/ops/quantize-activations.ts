@@ -9,8 +9,8 @@ export interface QuantizedRows {
   readonly codes: Int8Array;
   /** [numRows, width / 32] */
   readonly scales: Float32Array;
-  /** Sum of each block's codes, [numRows, width / 32] */
-  readonly sums: Int32Array;
+  /** Sum of the codes of each half block, [numRows, width / 16] */
+  readonly halfSums: Int32Array;
 }
 
 /** Blocks whose largest magnitude is below it become zero; 127 / amax would overflow for smaller ones. */
@@ -22,30 +22,31 @@ const roundToInteger = 1.5 * 2 ** 52;
 /**
  * Per block of 32: scale = max|x| / 127, code = x · (127 / max|x|) rounded half to even
  *
- * x [numRows, width], width a multiple of 32. Each row depends on itself alone.
+ * x [numRows, width], width a multiple of 32. Each row depends on itself alone. With `columnOrder`, the i-th activation is
+ * x[columnOrder[i]], and the blocks are of 32 activations in that order.
  */
-export function quantizeActivations(x: Rows, numRows: number): QuantizedRows {
-  const blocksPerRow = x.width / blockElements;
-  const codes = new Int8Array(numRows * x.width);
-  const scales = new Float32Array(numRows * blocksPerRow);
-  const sums = new Int32Array(numRows * blocksPerRow);
+export function quantizeActivations(x: Rows, numRows: number, columnOrder: Uint32Array | null = null): QuantizedRows {
+  const { width } = x;
+  const codes = new Int8Array(numRows * width);
+  const scales = new Float32Array((numRows * width) / blockElements);
+  const halfSums = new Int32Array((numRows * width) / 16);
+  const ordered = new Float32Array(width);
   for (let t = 0; t < numRows; t++) {
-    for (let b = 0; b < blocksPerRow; b++) {
-      const from = x.offset + t * x.stride + b * blockElements;
+    const from = x.offset + t * x.stride;
+    if (columnOrder) for (let i = 0; i < width; i++) ordered[i] = x.data[from + columnOrder[i]!]!;
+    else ordered.set(x.data.subarray(from, from + width));
+    for (let start = 0; start < width; start += blockElements) {
       let amax = 0;
-      for (let i = 0; i < blockElements; i++) amax = Math.max(amax, Math.abs(x.data[from + i]!));
+      for (let i = start; i < start + blockElements; i++) amax = Math.max(amax, Math.abs(ordered[i]!));
       if (amax < smallestAmax) continue;
-      const block = t * blocksPerRow + b;
+      scales[(t * width + start) / blockElements] = amax / 127;
       const inverse = fround(127 / amax);
-      let sum = 0;
-      for (let i = 0; i < blockElements; i++) {
-        const code = fround(x.data[from + i]! * inverse) + roundToInteger - roundToInteger;
-        codes[block * blockElements + i] = code;
-        sum += code;
+      for (let i = start; i < start + blockElements; i++) {
+        const code = fround(ordered[i]! * inverse) + roundToInteger - roundToInteger;
+        codes[t * width + i] = code;
+        halfSums[(t * width + i) >> 4]! += code;
       }
-      scales[block] = amax / 127;
-      sums[block] = sum;
     }
   }
-  return { codes, scales, sums };
+  return { codes, scales, halfSums };
 }
