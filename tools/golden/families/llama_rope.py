@@ -62,8 +62,8 @@ LLAMA_ROPE = Family(
         ),
         Variant(
             "tiny-llama-dynamic",
-            "dynamic NTK: a context of 256 over 64 positions of training",
-            settings={"max_position_embeddings": 64, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}},
+            "dynamic NTK, factor 4: a context of 256, the longest, over 64 positions of training",
+            settings={"max_position_embeddings": 64, "rope_scaling": {"rope_type": "dynamic", "factor": 4.0}},
             context_length=256,
             faults=(Fault("frequencies of the length that was trained", unscaled, Q_ROPE),),
         ),
