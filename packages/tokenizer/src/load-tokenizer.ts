@@ -56,7 +56,7 @@ function toLoadInput(source: TokenizerSource, sourceSize: number): LoadInput {
     case 'gguf': {
       const { metadata } = source;
       const entries: [string, unknown][] = metadata instanceof Map ? [...metadata] : Object.entries(metadata);
-      const own = entries.filter(([key]) => key.startsWith('tokenizer.ggml.'));
+      const own = entries.filter(([key]) => key.startsWith('tokenizer.ggml.') || key === 'general.architecture');
       return { kind: 'gguf', metadata: new Map(own.map(([key, value]) => [key, withoutBuffer(value)])) };
     }
     default:

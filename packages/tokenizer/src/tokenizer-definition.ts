@@ -43,4 +43,6 @@ export interface AddedToken {
   singleWord: boolean;
   /** Looked for in the normalized text, and normalized itself for that. */
   normalized: boolean;
+  /** How it stands in the normalized text, if that is not what the normalizer makes of `content`. */
+  spelling?: string | undefined;
 }

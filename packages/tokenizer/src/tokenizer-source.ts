@@ -14,7 +14,7 @@ export type TokenizerSource =
     }
   | {
       kind: 'gguf';
-      /** Metadata of a GGUF file; the keys `tokenizer.ggml.*` are read. */
+      /** Metadata of a GGUF file; the keys `tokenizer.ggml.*` and `general.architecture` are read. */
       metadata: Readonly<Record<string, unknown>> | ReadonlyMap<string, unknown>;
     };
 

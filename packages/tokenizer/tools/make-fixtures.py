@@ -1,12 +1,11 @@
 """Makes the tokenizer fixtures: small tokenizers of each family, and what the reference libraries do with awkward texts.
 
 Run from anywhere:  python3 packages/tokenizer/tools/make-fixtures.py
-Needs:              pip install tokenizers==0.22.2 sentencepiece==0.2.3
+Needs:              pip install tokenizers==0.22.2 sentencepiece==0.2.3 protobuf
 
 Training is deterministic, so a second run writes the same files. Versions are recorded in each cases file.
 """
 import hashlib
-import io
 import json
 import os
 import random
@@ -14,7 +13,10 @@ import struct
 from collections import Counter
 
 import sentencepiece
+import sentence_piece_fixtures
 import tokenizers
+from awkward_fixtures import across_words, byte_level_cases, cases_of, encode_both
+from awkward_texts import TEXTS as AWKWARD
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "__fixtures__")
@@ -165,6 +167,19 @@ FAMILIES = {
             r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
         )), ignore_merges=True, bos=True,
     ),
+    "gpt4o": lambda: byte_level(with_bytes(split(
+        r"[^\r\n\p{L}\p{N}]?" + UPPER + "*" + LOWER + "+" + CONTRACTIONS + "?"
+        r"|[^\r\n\p{L}\p{N}]?" + UPPER + "+" + LOWER + "*" + CONTRACTIONS + "?"
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ))),
+    "qwen35": lambda: byte_level(
+        with_bytes(split(
+            CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        )), normalizer=normalizers.NFC(), normalized_token="ﬁ A\u030a",
+    ),
+    "neox": lambda: byte_level(
+        pre_tokenizers.ByteLevel(add_prefix_space=False), normalizer=normalizers.NFC(), normalized_token="ﬁ A\u030a"
+    ),
     # The chain that GGUF files without a pre-tokenizer name imply.
     "gguf-default": lambda: byte_level(
         with_bytes(
@@ -204,13 +219,10 @@ def make_family(name, tokenizer):
     tokenizer = Tokenizer.from_str(tokenizer.to_str())
     cases = []
     for text in TEXTS:
-        tokenizer.encode_special_tokens = False
-        parsed = tokenizer.encode(text, add_special_tokens=False).ids
+        parsed, plain = encode_both(tokenizer, text)
         with_bos = tokenizer.encode(text, add_special_tokens=True).ids
-        tokenizer.encode_special_tokens = True
-        plain = tokenizer.encode(text, add_special_tokens=False).ids
         cases.append({
-            "text": text, "parsed": parsed, "plain": None if plain == parsed else plain, "bos": len(with_bos) - len(parsed),
+            "text": text, "parsed": parsed, "plain": None if plain == parsed else plain, "bos": len(with_bos) - len(plain),
             "decoded": tokenizer.decode(parsed, skip_special_tokens=False),
             "decodedWithoutSpecials": tokenizer.decode(parsed, skip_special_tokens=True),
         })
@@ -232,29 +244,15 @@ def make_family(name, tokenizer):
     })
 
 
-def make_sentence_piece(name, add_dummy_prefix):
+def make_sentence_piece(name, **options):
     """A model of the reference SentencePiece library, as the metadata that a GGUF file would hold."""
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(line for text in CORPUS for line in text.split("\n")), model_writer=model, vocab_size=470, model_type="bpe",
-        byte_fallback=True, character_coverage=0.98, add_dummy_prefix=add_dummy_prefix, remove_extra_whitespaces=False,
-        normalization_rule_name="identity", split_digits=True, allow_whitespace_only_pieces=True, minloglevel=2,
-        control_symbols=["<|im_start|>", "<|im_end|>"], user_defined_symbols=["<tool>"], num_threads=1,
-    )
-    sp = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
-    size = sp.get_piece_size()
-    kind = lambda i: 2 if sp.is_unknown(i) else 3 if sp.is_control(i) else 6 if sp.is_byte(i) else 4 if sp.id_to_piece(i) == "<tool>" else 1
-    metadata = {
-        "tokenizer.ggml.model": "llama",
-        "tokenizer.ggml.tokens": [sp.id_to_piece(i) for i in range(size)],
-        "tokenizer.ggml.scores": [sp.get_score(i) for i in range(size)],
-        "tokenizer.ggml.token_type": [kind(i) for i in range(size)],
-        "tokenizer.ggml.bos_token_id": sp.bos_id(), "tokenizer.ggml.eos_token_id": sp.eos_id(),
-        "tokenizer.ggml.add_bos_token": True, "tokenizer.ggml.add_space_prefix": add_dummy_prefix,
-    }
+    sp, pieces = sentence_piece_fixtures.train(CORPUS, ["<|im_start|>", "<|im_end|>"], ["<tool>"], **options)
+    metadata = sentence_piece_fixtures.metadata_of(sp, pieces, {"prefix": options.get("add_dummy_prefix", True)})
+    if options.get("remove_extra_whitespaces"):
+        metadata["tokenizer.ggml.remove_extra_whitespaces"] = True
     # SentencePiece has no stretches: it knows neither control tokens in the text nor a blank after a user-defined one.
     # It also drops nothing and merges NUL into the end of its C strings.
-    texts = [t for t in TEXTS if "<tool>" not in t and "\x00" not in t]
+    texts = [t for t in [*TEXTS, *AWKWARD] if "<tool>" not in t and "\x00" not in t]
     cases = [{"text": t, "ids": sp.encode(t), "decoded": sp.decode(sp.encode(t))} for t in texts]
     long = {}
     for title, text in LONG.items():
@@ -263,8 +261,21 @@ def make_sentence_piece(name, add_dummy_prefix):
     dump(f"{name}.cases.json", {"reference": f"sentencepiece {sentencepiece.__version__} (Python)", "metadata": metadata, "cases": cases, "long": long})
 
 
-os.makedirs(OUT, exist_ok=True)
-for family, build in FAMILIES.items():
-    make_family(family, build())
-make_sentence_piece("spm", True)
-make_sentence_piece("spm-no-prefix", False)
+# Families that models in use have; the others are there for parts that no one of these has.
+REAL = ["gpt2", "neox", "smollm", "llama3", "qwen2", "qwen35", "tekken", "gpt4o"]
+
+os.makedirs(os.path.join(OUT, "awkward"), exist_ok=True)
+shared = across_words(CORPUS)
+dump("awkward/texts.json", AWKWARD)
+dump("awkward/byte-level.json", shared)
+for name, build in FAMILIES.items():
+    tokenizer = build()
+    make_family(name, tokenizer)
+    if name in REAL:
+        dump(f"awkward/{name}.json", byte_level_cases(tokenizer, shared))
+for name, family in sentence_piece_fixtures.FAMILIES.items():
+    tokenizer, metadata = sentence_piece_fixtures.make(family, CORPUS)
+    dump(f"awkward/{name}.json", {"tokenizer": json.loads(tokenizer.to_str()), "metadata": metadata, **cases_of(tokenizer)})
+make_sentence_piece("spm")
+make_sentence_piece("spm-no-prefix", add_dummy_prefix=False)
+make_sentence_piece("spm-tidy", remove_extra_whitespaces=True)

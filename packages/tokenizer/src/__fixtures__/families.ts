@@ -47,10 +47,12 @@ export const families: readonly Family[] = readdirSync(folder)
   .filter((file) => file.endsWith('.tokenizer.json'))
   .map((file) => readFamily(file.replace('.tokenizer.json', '')));
 
-export const sentencePieceFamilies: readonly SentencePieceFamily[] = ['spm', 'spm-no-prefix'].map((name) => ({
-  name,
-  ...JSON.parse(read(`${name}.cases.json`)),
-}));
+export const sentencePieceFamilies: readonly SentencePieceFamily[] = ['spm', 'spm-no-prefix', 'spm-tidy'].map(
+  (name) => ({
+    name,
+    ...JSON.parse(read(`${name}.cases.json`)),
+  }),
+);
 
 /** The long texts of `tools/make-fixtures.py`, built the same way. */
 export const longTexts: Readonly<Record<string, string>> = {

@@ -32,7 +32,7 @@ export class Encoder {
     this.#raw = new AddedTokenSplitter(addedTokens.filter((token) => !token.normalized));
     this.#normalized = new AddedTokenSplitter(
       addedTokens.filter((token) => token.normalized),
-      (token) => this.#pipeline.normalize(token.content),
+      (token) => token.spelling ?? this.#pipeline.normalize(token.content),
     );
     this.#specialByContent = new Map(
       addedTokens.filter((token) => token.special).map((token) => [token.content, token]),

@@ -4,14 +4,17 @@ import {
   NFDNormalizer,
   NFKCNormalizer,
   NFKDNormalizer,
-  type Normalizer,
-  PrependNormalizer,
   ReplaceNormalizer,
   SplitPreTokenizer,
 } from '@huggingface/tokenizers';
 import type { NormalizerStep, Pattern } from '../read/normalizer-steps.ts';
 import type { PreTokenizerStep } from '../read/pre-tokenizer-steps.ts';
 import { split } from './split.ts';
+
+/** One step of normalizing. */
+interface Normalizer {
+  normalize(text: string): string;
+}
 
 /** One step of cutting a text into words. `isStart` is true for the piece that begins the whole text. */
 type CutStep = (pieces: string[], isStart: boolean) => string[];
@@ -33,7 +36,7 @@ export class TextPipeline {
   }
 
   normalize(text: string): string {
-    return this.#normalizers.reduce((sofar, normalizer) => normalizeBounded(normalizer, sofar), text);
+    return this.#normalizers.reduce<string>((sofar, normalizer) => normalizeBounded(normalizer, sofar), text);
   }
 
   /** @param isStart whether nothing, not even a token, stands before this text */
@@ -66,7 +69,8 @@ function createNormalizer(step: NormalizerStep): Normalizer {
     case 'unicode':
       return new unicodeNormalizers[step.form]({ type: step.form });
     case 'prepend':
-      return new PrependNormalizer({ type: 'Prepend', prepend: step.text });
+      // Not the library's, which puts it before nothing, too.
+      return { normalize: (text) => (text === '' ? '' : step.text + text) };
     case 'replace': {
       // The library hands the content to String.replaceAll, where `$` has a meaning of its own.
       const content = step.content.replaceAll('$', '$$$$');

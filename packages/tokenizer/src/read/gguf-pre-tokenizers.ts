@@ -24,6 +24,8 @@ const gpt2: BytePairPipeline = {
   ignoreMerges: false,
   addBos: false,
 };
+/** GPT-NeoX's, which MPT and OLMo took over: as GPT-2, of composed text. */
+const neox: BytePairPipeline = { ...gpt2, normalizer: [{ kind: 'unicode', form: 'NFC' }] };
 const digitsApart: BytePairPipeline = { ...gpt2, preTokenizer: [isolate('\\p{N}'), isolate(gpt2Pattern)] };
 const llama3: BytePairPipeline = {
   normalizer: [],
@@ -37,6 +39,15 @@ const qwen2: BytePairPipeline = {
   ignoreMerges: false,
   addBos: false,
 };
+/** Qwen 3.5: marks belong to the word, as they must in Thai or Hindi. */
+const qwen35: BytePairPipeline = {
+  ...qwen2,
+  preTokenizer: [
+    isolate(
+      `${contractions}|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`,
+    ),
+  ],
+};
 const tekken: BytePairPipeline = {
   normalizer: [],
   preTokenizer: [
@@ -46,6 +57,15 @@ const tekken: BytePairPipeline = {
   ],
   ignoreMerges: true,
   addBos: true,
+};
+/** The o200k vocabulary: words end where capitals begin, and contractions stay with their word. */
+const gpt4o: BytePairPipeline = {
+  ...gpt2,
+  preTokenizer: [
+    isolate(
+      `[^\\r\\n\\p{L}\\p{N}]?${upper}*${lower}+${contractions}?|[^\\r\\n\\p{L}\\p{N}]?${upper}+${lower}*${contractions}?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`,
+    ),
+  ],
 };
 /** What GGUF files without the key were made for: a chain of splits, each cutting what the one before left. */
 const byDefault: BytePairPipeline = {
@@ -63,7 +83,8 @@ const pipelines: Readonly<Record<string, BytePairPipeline>> = {
   default: byDefault,
   'gpt-2': gpt2,
   'phi-2': gpt2,
-  olmo: gpt2,
+  olmo: neox,
+  mpt: neox,
   smollm: digitsApart,
   starcoder: digitsApart,
   refact: digitsApart,
@@ -72,7 +93,11 @@ const pipelines: Readonly<Record<string, BytePairPipeline>> = {
   'llama-v3': llama3,
   qwen2,
   'deepseek-r1-qwen': qwen2,
+  qwen35,
   tekken,
+  'gpt-4o': gpt4o,
+  // Phi-4: the cl100k vocabulary, which Llama 3 extends.
+  dbrx: { ...llama3, ignoreMerges: false, addBos: false },
 };
 
 /** @throws UnsupportedError for a name that is not in the table: a guess would silently change every prompt. */

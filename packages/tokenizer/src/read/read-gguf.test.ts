@@ -1,8 +1,12 @@
 import { HearthError } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
+import { awkwardFamilies } from '../__fixtures__/awkward.ts';
 import { byteTokenizerJson, byteTokenizerMetadata } from '../__fixtures__/byte-tokenizer.ts';
 import { readFamily, sentencePieceFamilies } from '../__fixtures__/families.ts';
+import { metadataOf } from '../__fixtures__/gguf-metadata.ts';
 import { compile } from '../compile/compile.ts';
+import { decode } from '../decode/detokenizer.ts';
+import { TokenBytes } from '../decode/token-bytes.ts';
 import { Encoder } from '../encode/encoder.ts';
 import { readGguf } from './read-gguf.ts';
 import { readTokenizerJson } from './read-tokenizer-json.ts';
@@ -20,33 +24,6 @@ function failure(metadata: Record<string, unknown>): HearthError {
   throw new Error('expected an error');
 }
 
-interface TokenizerFile {
-  added_tokens: { id: number; content: string; special: boolean }[];
-  model: { vocab: Record<string, number>; merges: string[][] };
-}
-
-/** What a converter to GGUF would write for a byte-level `tokenizer.json`. */
-function metadataOf(json: string, pre: string): Record<string, unknown> {
-  const { model, added_tokens }: TokenizerFile = JSON.parse(json);
-  const tokens: string[] = [];
-  const types: number[] = [];
-  for (const [piece, id] of Object.entries(model.vocab)) {
-    tokens[id] = piece;
-    types[id] = 1;
-  }
-  for (const { id, content, special } of added_tokens) {
-    tokens[id] = content;
-    types[id] = special ? 3 : 4;
-  }
-  return {
-    'tokenizer.ggml.model': 'gpt2',
-    'tokenizer.ggml.pre': pre,
-    'tokenizer.ggml.tokens': tokens,
-    'tokenizer.ggml.token_type': Int32Array.from(types),
-    'tokenizer.ggml.merges': model.merges.map((pair) => pair.join(' ')),
-  };
-}
-
 describe('the table of pre-tokenizers gives the ids of the tokenizer.json', () => {
   it.each([
     ['gpt2', 'gpt-2'],
@@ -54,10 +31,14 @@ describe('the table of pre-tokenizers gives the ids of the tokenizer.json', () =
     ['llama3', 'llama-bpe'],
     ['qwen2', 'qwen2'],
     ['tekken', 'tekken'],
+    ['gpt4o', 'gpt-4o'],
+    ['qwen35', 'qwen35'],
+    ['neox', 'olmo'],
+    ['neox', 'mpt'],
     ['gguf-default', 'default'],
   ])('%s', (name, pre) => {
     const { json, cases } = readFamily(name);
-    const encoder = new Encoder(compile(read(metadataOf(json, pre))).encoder);
+    const encoder = new Encoder(compile(read(metadataOf(JSON.parse(json), pre))).encoder);
     // GGUF does not hold the flags lstrip, rstrip, single_word and normalized.
     const flags = ['<mask>', '<pad>', 'word', '</tool>', 'ﬁ A\u030a'];
     const comparable = cases.filter(({ text }) => !flags.some((token) => text.includes(token)));
@@ -70,8 +51,8 @@ describe('the table of pre-tokenizers gives the ids of the tokenizer.json', () =
 
   it('takes the default chain when the key is absent', () => {
     const { json } = readFamily('gguf-default');
-    const { 'tokenizer.ggml.pre': _, ...metadata } = metadataOf(json, 'default');
-    expect(read(metadata).preTokenizer).toEqual(read(metadataOf(json, 'default')).preTokenizer);
+    const { 'tokenizer.ggml.pre': _, ...metadata } = metadataOf(JSON.parse(json), 'default');
+    expect(read(metadata).preTokenizer).toEqual(read(metadataOf(JSON.parse(json), 'default')).preTokenizer);
   });
 });
 
@@ -100,11 +81,71 @@ describe('roles', () => {
   });
 });
 
+describe('rows of padding (B24)', () => {
+  const metadata = byteTokenizerMetadata(false);
+  const padded = (row: string) =>
+    compile(
+      read({
+        ...metadata,
+        'tokenizer.ggml.tokens': [...(metadata['tokenizer.ggml.tokens'] as string[]), row, '[PAD267]'],
+        'tokenizer.ggml.token_type': [...(metadata['tokenizer.ggml.token_type'] as number[]), 5, 5],
+      }),
+    );
+
+  it('have no text and are found in none', () => {
+    const { decoder, encoder } = padded('[PAD266]');
+    expect(decode(new TokenBytes(decoder), [97, 266, 267, 98], {})).toBe('ab');
+    expect([...new Encoder(encoder).encode('[PAD266]', true, false)]).not.toContain(266);
+  });
+
+  it('are those that converters name so; other unused tokens have a text', () => {
+    const { decoder } = padded('[PAD7]');
+    expect(decode(new TokenBytes(decoder), [97, 266, 267, 98], {})).toBe('a[PAD7]b');
+  });
+});
+
+describe('what a SentencePiece model of a family does without saying so', () => {
+  const family = (name: string) => awkwardFamilies.find((family) => family.name === name)!.metadata;
+  const pieces = (metadata: Record<string, unknown>, text: string) => {
+    const tokens = metadata['tokenizer.ggml.tokens'] as string[];
+    return Array.from(new Encoder(compile(read(metadata)).encoder).encode(text, true, false), (id) => tokens[id]);
+  };
+
+  it('Phi-3: tokens swallow the white space on their right', () => {
+    const phi3 = family('phi3-spm');
+    expect(pieces(phi3, '<|user|> \n\n<|end|>')).toEqual(['<|user|>', '<|end|>']);
+    expect(pieces(phi3, '<|endoftext|>\n<|end|>')).toEqual(['<|endoftext|>', '▁', '<0x0A>', '<|end|>']);
+    expect(pieces({ ...phi3, 'general.architecture': 'llama' }, '<|user|>\n<|end|>')).toHaveLength(4);
+  });
+
+  it('Mistral: the blank comes before the text only and not after its tokens', () => {
+    const mistral = family('mistral-spm');
+    expect(pieces(mistral, 'a[INST]a[/INST] a')).toEqual(['▁a', '[INST]', 'a', '[/INST]', '▁a']);
+    expect(pieces({ ...mistral, 'tokenizer.ggml.add_space_prefix': false }, 'a')).toEqual(['a']);
+    expect(pieces(family('llama-spm'), 'a<|im_end|>a')).toEqual(['▁a', '<|im_end|>', '▁a']);
+  });
+
+  it('Gemma: runs of blanks are tokens, spelled with blanks or with the letter for them', () => {
+    const gemma = family('gemma-spm');
+    const tokens = (gemma['tokenizer.ggml.tokens'] as string[]).map((token) =>
+      /^ +$/.test(token) ? token.replaceAll(' ', '▁') : token,
+    );
+    expect(pieces(gemma, '   a  ')).toEqual(['   ', 'a', '  ']);
+    expect(pieces({ ...gemma, 'tokenizer.ggml.tokens': tokens }, '   a  ')).toEqual(['▁▁▁', 'a', '▁▁']);
+  });
+});
+
 describe('damaged metadata is refused by key', () => {
   const spm = sentencePieceFamilies[0]!.metadata;
   it.each<[message: string, change: Record<string, unknown>, base?: Record<string, unknown>]>([
     ['tokenizer.ggml.model must be a string, but it is absent', { 'tokenizer.ggml.model': undefined }],
-    ['tokenizer.ggml.model is "bert"', { 'tokenizer.ggml.model': 'bert' }],
+    ['tokenizer.ggml.model is "bert" (WordPiece), but', { 'tokenizer.ggml.model': 'bert' }],
+    ['tokenizer.ggml.model is "t5" (Unigram), but', { 'tokenizer.ggml.model': 't5' }],
+    ['tokenizer.ggml.model is "rwkv" (', { 'tokenizer.ggml.model': 'rwkv' }],
+    ['tokenizer.ggml.model is "plamo2" (', { 'tokenizer.ggml.model': 'plamo2' }],
+    ['tokenizer.ggml.model is "toString", but', { 'tokenizer.ggml.model': 'toString' }],
+    ['tokenizer.ggml.precompiled_charsmap holds', { 'tokenizer.ggml.precompiled_charsmap': Uint8Array.of(1) }, spm],
+    ['remove_extra_whitespaces must be', { 'tokenizer.ggml.remove_extra_whitespaces': 1 }, spm],
     ['tokenizer.ggml.pre is "my-own"', { 'tokenizer.ggml.pre': 'my-own' }],
     ['tokenizer.ggml.pre is "toString"', { 'tokenizer.ggml.pre': 'toString' }],
     ['tokenizer.ggml.tokens must be a list', { 'tokenizer.ggml.tokens': 7 }],

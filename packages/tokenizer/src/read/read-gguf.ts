@@ -1,13 +1,10 @@
 import { UnsupportedError } from '@hearth/core';
-import type { AddedToken, TokenizerDefinition } from '../tokenizer-definition.ts';
-import type { DecoderPlan } from './decoder-plan.ts';
+import type { TokenizerDefinition } from '../tokenizer-definition.ts';
 import { type BytePairPipeline, pipelineOf } from './gguf-pre-tokenizers.ts';
+import { readSentencePiece } from './gguf-sentence-piece.ts';
+import { type GgufVocabulary, readGgufVocabulary, TokenType } from './gguf-vocabulary.ts';
 import { MergeList } from './merge-list.ts';
-import { invalid, maxVocabularySize, readBoolean, readString, readTokenId, show } from './read-value.ts';
-import { deriveMerges, type ScoredPiece } from './spm-merges.ts';
-
-/** Values of `tokenizer.ggml.token_type`. */
-const TokenType = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
+import { invalid, readBoolean, readString, readTokenId, show } from './read-value.ts';
 
 /** Keys of ids that end a turn or a text. Chat models often have a second one that `eos_token_id` does not name. */
 const endKeys = ['tokenizer.ggml.eos_token_id', 'tokenizer.ggml.eot_token_id', 'tokenizer.ggml.eom_token_id'];
@@ -22,43 +19,47 @@ const endContents = new Set([
   '<|end_of_text|>',
 ]);
 
+/** What other values of `tokenizer.ggml.model` stand for. */
+const otherModels: Readonly<Record<string, string>> = {
+  bert: 'WordPiece',
+  t5: 'Unigram',
+  rwkv: 'the longest match in a list of words',
+  plamo2: 'Unigram over the end of the text',
+  gemma4: 'BPE over characters with a list of merges',
+};
+
 /**
  * Rebuilds a tokenizer from the `tokenizer.ggml.*` keys of a GGUF file: byte-level BPE (`gpt2`) with the table of
  * `tokenizer.ggml.pre`, or SentencePiece BPE (`llama`) with merges derived from the scores.
  */
 export function readGguf(metadata: ReadonlyMap<string, unknown>): TokenizerDefinition {
   const model = readString(metadata.get('tokenizer.ggml.model'), 'tokenizer.ggml.model');
-  if (model !== 'gpt2' && model !== 'llama') {
-    throw new UnsupportedError(
-      `The GGUF key tokenizer.ggml.model is ${show(model)}, but Hearth knows "gpt2" (byte-level BPE) and "llama" (SentencePiece BPE).`,
-      { details: { place: 'tokenizer.ggml.model', model } },
-    );
-  }
-  const tokens = readTokens(metadata.get('tokenizer.ggml.tokens'));
-  const types = readNumbers(metadata.get('tokenizer.ggml.token_type'), 'tokenizer.ggml.token_type', tokens.length);
-  const definition =
-    model === 'gpt2' ? readBytePair(metadata, tokens, types) : readSentencePiece(metadata, tokens, types);
-  return { ...definition, ...readRoles(metadata, tokens, types, definition.addBos) };
+  if (model !== 'gpt2' && model !== 'llama') throw unsupportedModel(model);
+  const vocabulary = readGgufVocabulary(metadata);
+  const definition = model === 'gpt2' ? readBytePair(metadata, vocabulary) : readSentencePiece(metadata, vocabulary);
+  return { ...definition, ...readRoles(metadata, vocabulary, definition.addBos) };
 }
 
-function readBytePair(
-  metadata: ReadonlyMap<string, unknown>,
-  tokens: readonly string[],
-  types: readonly number[],
-): TokenizerDefinition {
+function unsupportedModel(model: string): UnsupportedError {
+  const kind = Object.hasOwn(otherModels, model) ? ` (${otherModels[model]})` : '';
+  return new UnsupportedError(
+    `The GGUF key tokenizer.ggml.model is ${show(model)}${kind}, but Hearth knows "gpt2" (byte-level BPE) and "llama" (SentencePiece BPE).`,
+    { details: { place: 'tokenizer.ggml.model', model } },
+  );
+}
+
+function readBytePair(metadata: ReadonlyMap<string, unknown>, vocabulary: GgufVocabulary): TokenizerDefinition {
   const pipeline: BytePairPipeline = pipelineOf(
     readString(metadata.get('tokenizer.ggml.pre') ?? 'default', 'tokenizer.ggml.pre'),
   );
-  const addedTokens = readAddedTokens(tokens, types);
-  const vocabulary = idsByPiece(tokens);
   return {
-    vocabulary,
-    merges: readMerges(metadata.get('tokenizer.ggml.merges'), vocabulary),
+    vocabulary: vocabulary.ids,
+    merges: readMerges(metadata.get('tokenizer.ggml.merges'), vocabulary.ids),
     unknownPiece: undefined,
     fuseUnknown: false,
     byteFallback: false,
     ignoreMerges: pipeline.ignoreMerges,
-    addedTokens,
+    addedTokens: vocabulary.addedTokens,
     normalizer: pipeline.normalizer,
     preTokenizer: [...pipeline.preTokenizer, { kind: 'bytes' }],
     decoder: {
@@ -74,75 +75,6 @@ function readBytePair(
   };
 }
 
-function readSentencePiece(
-  metadata: ReadonlyMap<string, unknown>,
-  tokens: readonly string[],
-  types: readonly number[],
-): TokenizerDefinition {
-  const scores = readNumbers(metadata.get('tokenizer.ggml.scores'), 'tokenizer.ggml.scores', tokens.length);
-  const addSpace = readFlag(metadata, 'tokenizer.ggml.add_space_prefix', true);
-  const pieces = new Map<string, ScoredPiece>();
-  tokens.forEach((piece, id) => {
-    if (types[id] === TokenType.normal) pieces.set(piece, { id, score: scores[id] as number });
-  });
-  const unknownId = types.indexOf(TokenType.unknown);
-  const decoder: DecoderPlan = {
-    alphabet: 'text',
-    replacements: [{ from: '▁', to: ' ' }],
-    byteFallback: true,
-    separator: '',
-    start: addSpace ? { kind: 'strip-blanks', count: 1 } : { kind: 'keep' },
-  };
-  return {
-    vocabulary: idsByPiece(tokens),
-    merges: deriveMerges(pieces),
-    unknownPiece: unknownId < 0 ? undefined : tokens[unknownId],
-    fuseUnknown: true,
-    byteFallback: true,
-    ignoreMerges: false,
-    addedTokens: readAddedTokens(tokens, types),
-    // The blank comes before each stretch of text, also after a special token.
-    normalizer: [
-      ...(addSpace ? [{ kind: 'prepend', text: '▁' } as const] : []),
-      { kind: 'replace', pattern: { kind: 'literal', text: ' ' }, content: '▁' },
-    ],
-    preTokenizer: [],
-    decoder,
-    bosTokenId: undefined,
-    eosTokenIds: [],
-    addBos: true,
-  };
-}
-
-function readTokens(value: unknown): string[] {
-  if (!Array.isArray(value)) throw invalid('tokenizer.ggml.tokens', 'a list of strings', value);
-  if (value.length === 0 || value.length > maxVocabularySize) {
-    throw invalid('tokenizer.ggml.tokens', `a list of 1 to ${maxVocabularySize} strings`, `${value.length} entries`);
-  }
-  return value.map((item, index) => readString(item, `tokenizer.ggml.tokens[${index}]`));
-}
-
-/** Some files fill the rows of padding with one piece over and over; the first row counts. */
-function idsByPiece(tokens: readonly string[]): Map<string, number> {
-  const vocabulary = new Map<string, number>();
-  tokens.forEach((piece, id) => {
-    if (!vocabulary.has(piece)) vocabulary.set(piece, id);
-  });
-  return vocabulary;
-}
-
-function readNumbers(value: unknown, place: string, count: number): number[] {
-  const isList = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
-  if (!isList) throw invalid(place, 'a list of numbers', value);
-  const list = Array.from(value as ArrayLike<unknown>);
-  if (list.length !== count)
-    throw invalid(place, `a list of ${count} numbers, one for each token`, `${list.length} entries`);
-  return list.map((item, index) => {
-    if (!Number.isFinite(item)) throw invalid(`${place}[${index}]`, 'a number', item);
-    return item as number;
-  });
-}
-
 function readMerges(value: unknown, vocabulary: ReadonlyMap<string, number>): Int32Array<ArrayBuffer> {
   if (!Array.isArray(value)) throw invalid('tokenizer.ggml.merges', 'a list of strings', value);
   const merges = new MergeList(vocabulary, value.length, 'tokenizer.ggml.tokens');
@@ -156,20 +88,9 @@ function readMerges(value: unknown, vocabulary: ReadonlyMap<string, number>): In
   return merges.ids;
 }
 
-function readAddedTokens(tokens: readonly string[], types: readonly number[]): AddedToken[] {
-  const added: AddedToken[] = [];
-  tokens.forEach((content, id) => {
-    const special = types[id] === TokenType.control || types[id] === TokenType.unknown;
-    if ((!special && types[id] !== TokenType.userDefined) || content === '') return;
-    added.push({ id, content, special, lstrip: false, rstrip: false, singleWord: false, normalized: false });
-  });
-  return added;
-}
-
 function readRoles(
   metadata: ReadonlyMap<string, unknown>,
-  tokens: readonly string[],
-  types: readonly number[],
+  { tokens, types }: GgufVocabulary,
   addBosByDefault: boolean,
 ): Pick<TokenizerDefinition, 'bosTokenId' | 'eosTokenIds' | 'addBos'> {
   const readId = (key: string): number | undefined => {
@@ -187,10 +108,8 @@ function readRoles(
   return {
     bosTokenId,
     eosTokenIds: [...eosTokenIds],
-    addBos: bosTokenId !== undefined && readFlag(metadata, 'tokenizer.ggml.add_bos_token', addBosByDefault),
+    addBos:
+      bosTokenId !== undefined &&
+      readBoolean(metadata.get('tokenizer.ggml.add_bos_token'), 'tokenizer.ggml.add_bos_token', addBosByDefault),
   };
-}
-
-function readFlag(metadata: ReadonlyMap<string, unknown>, key: string, byDefault: boolean): boolean {
-  return readBoolean(metadata.get(key), key, byDefault);
 }

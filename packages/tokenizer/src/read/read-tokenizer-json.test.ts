@@ -38,6 +38,9 @@ describe('merges (B17)', () => {
     const strings = byteTokenizerJson();
     strings.model.merges = strings.model.merges.map((pair) => (pair as string[]).join(' '));
     expect(idsOf(strings, text)).toEqual(ids);
+    // As merges.txt has it; the reference library passes over it.
+    strings.model.merges.unshift('#version: 0.2');
+    expect(idsOf(strings, text)).toEqual(ids);
     const noType = byteTokenizerJson();
     noType.model.type = undefined;
     expect(idsOf(noType, text)).toEqual(ids);
@@ -218,6 +221,25 @@ describe('tokenizer_config.json', () => {
     expect(definitionWith({ ...silent, tokenizer_class: 'LlamaTokenizer', add_bos_token: false }, null).addBos).toBe(
       false,
     );
+  });
+
+  it('decides about the blank before the text where ByteLevel stands alone', () => {
+    const steps = (addPrefixSpace: boolean, config: unknown, more: object = {}) =>
+      readTokenizerJson(
+        {
+          ...byteTokenizerJson(),
+          pre_tokenizer: { type: 'ByteLevel', add_prefix_space: addPrefixSpace, use_regex: true },
+          ...more,
+        },
+        config,
+      ).preTokenizer.map(({ kind }) => kind);
+    expect(steps(true, undefined)).toContain('prefix-space');
+    expect(steps(true, {})).not.toContain('prefix-space');
+    expect(steps(true, { add_prefix_space: true })).toContain('prefix-space');
+    expect(steps(false, { add_prefix_space: true })).toContain('prefix-space');
+    const sequence = { type: 'Sequence', pretokenizers: [{ type: 'ByteLevel', add_prefix_space: false }] };
+    expect(steps(false, { add_prefix_space: true }, { pre_tokenizer: sequence })).not.toContain('prefix-space');
+    expect(failure(() => steps(false, { add_prefix_space: 1 })).message).toContain('add_prefix_space must be');
   });
 
   it('makes tokens special and brings tokens that tokenizer.json lacks', () => {

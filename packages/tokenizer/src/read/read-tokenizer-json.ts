@@ -14,7 +14,7 @@ import {
   readTokenId,
   show,
 } from './read-value.ts';
-import { applyTokenizerConfig } from './tokenizer-config.ts';
+import { applyTokenizerConfig, withPrefixSpace } from './tokenizer-config.ts';
 
 /**
  * Reads a parsed `tokenizer.json` (the format of Hugging Face tokenizers) with the `tokenizer_config.json` beside it.
@@ -36,7 +36,7 @@ export function readTokenizerJson(value: unknown, config: unknown): TokenizerDef
     ignoreMerges: readBoolean(model.ignore_merges, 'model.ignore_merges', false),
     addedTokens: readAddedTokens(file.added_tokens, vocabulary),
     normalizer: readNormalizer(file.normalizer, 'normalizer'),
-    preTokenizer: readPreTokenizer(file.pre_tokenizer, 'pre_tokenizer'),
+    preTokenizer: readPreTokenizer(withPrefixSpace(file.pre_tokenizer, config), 'pre_tokenizer'),
     decoder: readDecoder(file.decoder, 'decoder'),
     bosTokenId: undefined,
     eosTokenIds: [],
@@ -101,7 +101,10 @@ function readVocabulary(value: unknown): Vocabulary {
 
 /** Merges are strings with one blank between the parts in older files, and pairs (whose parts may hold blanks) in newer. */
 function readMerges(value: unknown, vocabulary: ReadonlyMap<string, number>): Int32Array<ArrayBuffer> {
-  const list = readArray(value, 'model.merges');
+  // A list taken over from a merges.txt may begin with its first line, which the reference passes over, too.
+  const list = readArray(value, 'model.merges').filter(
+    (item) => typeof item !== 'string' || !item.startsWith('#version'),
+  );
   const asPairs = Array.isArray(list[0]);
   const merges = new MergeList(vocabulary, list.length, 'model.vocab');
   list.forEach((item, index) => {

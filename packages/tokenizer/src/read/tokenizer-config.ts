@@ -49,6 +49,19 @@ export function applyTokenizerConfig(
   };
 }
 
+/**
+ * The `pre_tokenizer` with the blank before the text as the config wants it: Transformers lets `add_prefix_space` of the
+ * config, false if absent, decide about a `ByteLevel` that stands alone. Without a config it stays as it is.
+ */
+export function withPrefixSpace(preTokenizer: unknown, configValue: unknown): unknown {
+  if (configValue === undefined || configValue === null) return preTokenizer;
+  const isByteLevel = (preTokenizer as { type?: unknown } | null | undefined)?.type === 'ByteLevel';
+  if (!isByteLevel) return preTokenizer;
+  const { add_prefix_space } = readObject(configValue, 'tokenizer_config.json');
+  const place = 'tokenizer_config.json: add_prefix_space';
+  return { ...(preTokenizer as object), add_prefix_space: readBoolean(add_prefix_space, place, false) };
+}
+
 function addDecoderEntries(
   value: unknown,
   addedTokens: Map<string, AddedToken>,
