@@ -1,7 +1,10 @@
 import { isQuantizedDtype, type WeightDtype, weightDtypes } from '@hearth/core';
 import type { Checkpoint, CheckpointTensor } from './checkpoint.ts';
+import type { TensorNames } from './gguf/architecture.ts';
+import { architectureOf } from './gguf/architectures.ts';
 import type { GgufMetadataToWrite } from './gguf/metadata-encoder.ts';
-import { writeGguf } from './gguf/write-gguf.ts';
+import { toGgufName } from './gguf/tensor-names.ts';
+import { type WriteGgufModelOptions, writeGguf } from './gguf/write-gguf.ts';
 import { type HuggingFaceModel, writeHuggingFaceDirectory } from './hugging-face/write-directory.ts';
 import type { WriteShardsOptions } from './safetensors/write-shards.ts';
 import { encodeElements } from './tensor/encode.ts';
@@ -48,7 +51,7 @@ export async function convertToHuggingFaceDirectory(
   );
 }
 
-export interface ConvertToGgufOptions {
+export interface ConvertToGgufOptions extends WriteGgufModelOptions {
   /** Type of the matrices; those whose columns do not fit its blocks become f16. Vectors stay f32. */
   readonly dtype: WeightDtype;
   /** Type of the embedding table and the head: `dtype` by default. */
@@ -56,26 +59,46 @@ export interface ConvertToGgufOptions {
   readonly name?: string;
   /** Tokenizer and whatever else, for example `metadataOf(header, 'tokenizer.')` of a file that was read. */
   readonly metadata?: GgufMetadataToWrite;
-  readonly signal?: AbortSignal;
 }
 
-/** Writes a Llama checkpoint as a GGUF file, quantized with the encoders of this package. A head tied to the embedding is left out. */
+/**
+ * Writes a checkpoint as a GGUF file, quantized with the encoders of this package. A head tied to the embedding is left out.
+ * @returns the paths written, several with `maxShardBytes`
+ * @throws UnsupportedError that names the field of the config, or the tensor, which GGUF has no way to say
+ */
 export async function convertToGguf(
   checkpoint: Checkpoint,
   path: string,
-  { dtype, embeddingDtype = dtype, name = checkpoint.name, metadata, signal }: ConvertToGgufOptions,
-): Promise<void> {
+  { dtype, embeddingDtype = dtype, name = checkpoint.name, metadata, ...options }: ConvertToGgufOptions,
+): Promise<string[]> {
+  const { config } = checkpoint;
+  const { tensors: names, tiedByDefault } = architectureOf(config);
+  const isTied = config.tie_word_embeddings ?? tiedByDefault;
   const tensors = [...checkpoint.tensors.values()]
-    .filter((tensor) => !(tensor.name === 'lm_head.weight' && checkpoint.config.tie_word_embeddings === true))
+    .filter((tensor) => !(tensor.name === 'lm_head.weight' && isTied))
     .map((tensor) => {
-      const isTable = tensor.name === 'model.embed_tokens.weight' || tensor.name === 'lm_head.weight';
-      return reencoded(tensor, storageType(tensor, isTable ? embeddingDtype : dtype), signal);
+      const storedName = toGgufName(names, tensor.name)?.storedName;
+      const isTable = storedName === 'token_embd.weight' || storedName === 'output.weight';
+      const isFloat = storedName !== undefined && names.floatTensors?.test(storedName);
+      const { kept, ...form } = asGgufKeepsIt(tensor, names);
+      const type = isFloat ? 'f32' : storageType(kept, isTable ? embeddingDtype : dtype);
+      return { ...reencoded(kept, type, options.signal), shape: tensor.shape, ...form };
     });
-  await writeGguf(
-    path,
-    { config: checkpoint.config, name, tensors, ...(metadata && { metadata }) },
-    signal ? { signal } : {},
-  );
+  return writeGguf(path, { config, name, tensors, ...(metadata && { metadata }) }, options);
+}
+
+/** A tensor turned round where GGUF has it so, before it is quantized; and a number that a GGUF file added is not rounded off and on again. */
+function asGgufKeepsIt(
+  tensor: CheckpointTensor,
+  names: TensorNames,
+): { readonly kept: CheckpointTensor; readonly transposed?: true; readonly plus?: number } {
+  const { plus, transposed, ...kept } = tensor;
+  const module = toGgufName(names, tensor.name)?.module;
+  if (module && names.transposedModules?.has(module) && tensor.shape.length === 2) {
+    const turned = { ...kept, shape: [...tensor.shape].reverse() };
+    return { kept: transposed ? turned : { ...turned, transposed: true }, transposed: true };
+  }
+  return plus === undefined || plus !== names.normPlus ? { kept: tensor } : { kept, plus };
 }
 
 function storageType({ shape }: CheckpointTensor, dtype: WeightDtype): WeightDtype {

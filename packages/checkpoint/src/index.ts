@@ -23,7 +23,14 @@ export type {
 } from './gguf/gguf.ts';
 export { type GgufMetadataToWrite, type GgufTypedValue, metadataOf } from './gguf/metadata-encoder.ts';
 export { type ReadGgufOptions, readGguf } from './gguf/read-gguf.ts';
-export { type GgufModel, type RawGguf, type WriteGgufOptions, writeGguf, writeRawGguf } from './gguf/write-gguf.ts';
+export {
+  type GgufModel,
+  type RawGguf,
+  type WriteGgufModelOptions,
+  type WriteGgufOptions,
+  writeGguf,
+  writeRawGguf,
+} from './gguf/write-gguf.ts';
 export { type HuggingFaceModel, writeHuggingFaceDirectory } from './hugging-face/write-directory.ts';
 export { plainFileMapper } from './io/plain-file-mapper.ts';
 export { openCheckpoint } from './open-checkpoint.ts';

@@ -1,40 +1,50 @@
-import { basename } from 'node:path';
-import { type FileMapper, InvalidModelError, type MappedFile, UnsupportedError } from '@hearth/core';
-import type { ChatTemplateSources, Checkpoint, CheckpointTensor } from './checkpoint.ts';
-import { findArchitecture, type GgufArchitecture, toHuggingFaceName } from './gguf/architectures.ts';
+import { type FileMapper, InvalidModelError } from '@hearth/core';
+import type { ChatTemplateSources, Checkpoint } from './checkpoint.ts';
+import type { GgufArchitecture, PlacedTensor } from './gguf/architecture.ts';
+import { findArchitecture } from './gguf/architectures.ts';
+import { checkpointTensors } from './gguf/checkpoint-tensors.ts';
 import type { GgufHeader } from './gguf/gguf.ts';
-import { llamaConfig } from './gguf/llama-config.ts';
-import { readGguf } from './gguf/read-gguf.ts';
-import { ropeRowOrder } from './gguf/rope-rows.ts';
+import { MetadataFields } from './gguf/metadata-fields.ts';
+import { openParts } from './gguf/split-files.ts';
+import { closeAll } from './io/close-all.ts';
 
-/** Opens a GGUF file as a checkpoint: Hugging Face names and config made from its own. */
+/** Keys that say how the file came about, not what it computes. */
+const descriptiveKeys = ['rope.scaling.finetuned', 'tensor_data_layout'];
+
+/** Opens a GGUF file, or all files of a split one, as a checkpoint: Hugging Face names and config made from its own. */
 export async function openGgufCheckpoint(
   path: string,
   fileMapper: FileMapper,
   signal: AbortSignal | undefined,
 ): Promise<Checkpoint> {
-  const file = await fileMapper.open(path);
+  const { parts, baseName, headerHash } = await openParts(path, fileMapper, signal);
+  const files = parts.map(({ file }) => file);
   try {
-    const header = await readGguf(file, signal ? { signal } : {});
-    refuseSplitFile(header, path);
+    const header = parts[0].header;
     const architecture = readArchitecture(header, path);
-    const { config, warnings } = await llamaConfig(header, file);
+    const tensors = new Map<string, PlacedTensor>();
+    for (const part of parts) {
+      for (const tensor of part.header.tensors) tensors.set(tensor.name, { ...tensor, file: part.file });
+    }
+    const fields = new MetadataFields(path, header, architecture.name);
+    const contents = { path, fields, tensors };
+    const config = await architecture.readConfig(contents);
     const generalName = header.metadata.get('general.name');
     return {
       format: 'gguf',
       path,
-      name: typeof generalName === 'string' && generalName !== '' ? generalName : basename(path, '.gguf'),
+      name: typeof generalName === 'string' && generalName !== '' ? generalName : baseName,
       config,
-      tensors: mapTensors(header, file, architecture, config),
+      tensors: checkpointTensors(contents, architecture, config),
       tokenizer: { kind: 'gguf', metadata: header.metadata },
       chatTemplate: readChatTemplates(header),
-      warnings: [...header.warnings, ...warnings],
-      sizeBytes: file.size,
-      headerHash: header.headerHash,
-      close: () => file.close(),
+      warnings: [...parts.flatMap((part) => part.header.warnings), ...readWarnings(fields, config.vocab_size)],
+      sizeBytes: files.reduce((sum, file) => sum + file.size, 0),
+      headerHash,
+      close: () => closeAll(files),
     };
   } catch (error) {
-    await file.close();
+    await closeAll(files);
     throw error;
   }
 }
@@ -49,71 +59,21 @@ function readArchitecture(header: GgufHeader, path: string): GgufArchitecture {
   return findArchitecture(name, path);
 }
 
-function refuseSplitFile(header: GgufHeader, path: string): void {
-  const count = header.metadata.get('split.count');
-  if (typeof count === 'number' && count > 1) {
-    throw new UnsupportedError(
-      `${path} is one of ${count} parts of a split GGUF file. Merge them into one file first.`,
-      {
-        details: { path, parts: count },
-      },
+/** Called last: keys that nobody asked for until then are not known. */
+function readWarnings(fields: MetadataFields, embeddingRows: unknown): string[] {
+  const warnings: string[] = [];
+  const declared = fields.raw(fields.key('vocab_size'));
+  if (declared !== undefined && declared !== embeddingRows) {
+    warnings.push(
+      `Metadata key "${fields.key('vocab_size')}" says ${String(declared).slice(0, 30)}, but the embedding table has ${embeddingRows} rows; the rows count.`,
     );
   }
-}
-
-function mapTensors(
-  header: GgufHeader,
-  file: MappedFile,
-  architecture: GgufArchitecture,
-  config: Record<string, unknown>,
-): Map<string, CheckpointTensor> {
-  const tensors = new Map<string, CheckpointTensor>();
-  const numLayers = config.num_hidden_layers as number;
-  // Layers share their row orders: the same rows and heads give the same order.
-  const rowOrders = new Map<string, Uint32Array>();
-  for (const stored of header.tensors) {
-    if (architecture.ignoredTensors.test(stored.name)) continue;
-    const mapped = toHuggingFaceName(architecture, stored.name);
-    if (mapped === null) {
-      throw new UnsupportedError(
-        `${file.path}: tensor "${stored.name}" is not one that a ${architecture.name} model is known to have.`,
-        { details: { path: file.path, tensor: stored.name } },
-      );
-    }
-    if (mapped.layer !== null && mapped.layer >= numLayers) {
-      throw new InvalidModelError(
-        `${file.path}: tensor "${stored.name}" belongs to layer ${mapped.layer}, but there are ${numLayers} layers.`,
-        { details: { path: file.path, tensor: stored.name } },
-      );
-    }
-    const headsKey = mapped.module === null ? undefined : architecture.ropeModules.get(mapped.module);
-    let rowOrder: Uint32Array | undefined;
-    if (headsKey !== undefined) {
-      const rows = stored.shape[0]!;
-      const numHeads = config[headsKey] as number;
-      const headDim = config.head_dim as number;
-      if (rows !== numHeads * headDim) {
-        throw new InvalidModelError(
-          `${file.path}: tensor "${stored.name}" has ${rows} rows, expected ${numHeads} heads of ${headDim} (${headsKey} and head_dim).`,
-          { details: { path: file.path, tensor: stored.name, rows, numHeads, headDim } },
-        );
-      }
-      const orderKey = `${rows}/${numHeads}`;
-      rowOrder = rowOrders.get(orderKey) ?? ropeRowOrder(rows, numHeads, stored.name);
-      rowOrders.set(orderKey, rowOrder);
-    }
-    tensors.set(mapped.name, {
-      name: mapped.name,
-      storedName: stored.name,
-      dtype: stored.dtype,
-      shape: stored.shape,
-      file,
-      offset: stored.offset,
-      byteLength: stored.byteLength,
-      ...(rowOrder && { rowOrder }),
-    });
+  for (const name of descriptiveKeys) fields.raw(fields.key(name));
+  const unused = fields.unusedKeys();
+  if (unused.length > 0) {
+    warnings.push(`Metadata keys that are not known were not used: ${unused.slice(0, 10).join(', ').slice(0, 500)}.`);
   }
-  return tensors;
+  return warnings;
 }
 
 function readChatTemplates(header: GgufHeader): ChatTemplateSources {

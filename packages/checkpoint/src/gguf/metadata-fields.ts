@@ -1,15 +1,24 @@
 import { InvalidModelError, UnsupportedError } from '@hearth/core';
 import type { GgufHeader, GgufValue } from './gguf.ts';
 
+type Header = Pick<GgufHeader, 'metadata' | 'metadataTypes'>;
+
 /** Reads typed values out of GGUF metadata; every error names the file and the key. */
 export class MetadataFields {
   readonly #path: string;
-  readonly #header: GgufHeader;
+  readonly #header: Header;
+  readonly #architecture: string;
   readonly #asked = new Set<string>();
 
-  constructor(path: string, header: GgufHeader) {
+  constructor(path: string, header: Header, architecture: string) {
     this.#path = path;
     this.#header = header;
+    this.#architecture = architecture;
+  }
+
+  /** The key of the file's architecture: `llama.block_count` for `block_count`. */
+  key(name: string): string {
+    return `${this.#architecture}.${name}`;
   }
 
   /** Any value, as it is. */
@@ -18,8 +27,9 @@ export class MetadataFields {
     return this.#header.metadata.get(key);
   }
 
-  /** Keys of the file with this prefix that nobody asked for. */
-  unusedKeys(prefix: string): string[] {
+  /** Keys of the file's architecture that nobody asked for. */
+  unusedKeys(): string[] {
+    const prefix = this.key('');
     return [...this.#header.metadata.keys()].filter((key) => key.startsWith(prefix) && !this.#asked.has(key));
   }
 
@@ -85,7 +95,7 @@ export class MetadataFields {
 }
 
 /** The decimal with the fewest digits that rounds to the same f32 (nine always suffice). An f64 that is no f32 stays as it is. */
-function shortestF32(value: number): number {
+export function shortestF32(value: number): number {
   const single = Math.fround(value);
   if (single !== value) return value;
   for (let digits = 1; digits < 9; digits++) {

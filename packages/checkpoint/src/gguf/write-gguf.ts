@@ -1,26 +1,26 @@
-import { InvalidArgumentError, UnsupportedError } from '@hearth/core';
+import { dirname, join } from 'node:path';
+import { InvalidArgumentError } from '@hearth/core';
 import { writeAside } from '../io/write-aside.ts';
-import {
-  checkTensorNames,
-  type TensorToWrite,
-  tensorByteLength,
-  tensorPieces,
-  writeTensorData,
-} from '../tensor/tensor-to-write.ts';
-import { findArchitecture, type GgufArchitecture, toGgufName } from './architectures.ts';
-import type { GgufValue } from './gguf.ts';
-import { llamaMetadata } from './llama-metadata.ts';
+import { checkTensorNames, type TensorToWrite, writeTensorData } from '../tensor/tensor-to-write.ts';
+import { architectureOf, findArchitecture } from './architectures.ts';
+import { ConfigFields } from './config-fields.ts';
+import { MetadataBuilder } from './metadata-builder.ts';
 import { type GgufMetadataToWrite, type GgufTypedValue, HeaderEncoder } from './metadata-encoder.ts';
-import { ropeRowOrder } from './rope-rows.ts';
-import { ggufTensorTypeIds, ggufTensorTypes } from './tensor-types.ts';
+import { partsOf } from './split-tensors.ts';
+import { byteLengthOf, plainValue, requireTypeId, storedTensors } from './stored-tensors.ts';
 
-const alignment = 32;
+export const ggufAlignment = 32;
 
 /** Of the block layouts: version 2 has f16 scales. */
 const quantizationVersion = 2;
 
 export interface WriteGgufOptions {
   readonly signal?: AbortSignal;
+}
+
+export interface WriteGgufModelOptions extends WriteGgufOptions {
+  /** Splits the model into files with at most this many bytes of tensors each (a single tensor may take more). */
+  readonly maxShardBytes?: number;
 }
 
 export interface RawGguf {
@@ -30,13 +30,13 @@ export interface RawGguf {
 }
 
 export interface GgufModel {
-  /** config.json of a Llama, which becomes metadata. Without it, `metadata` says everything. */
+  /** config.json, which becomes metadata; its `model_type` chooses the architecture. Without it, `metadata` says everything. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Name of the model, kept as `general.name`. */
   readonly name?: string;
   /** Tokenizer and whatever else; it wins over what comes from `config`. */
   readonly metadata?: GgufMetadataToWrite;
-  /** Under their Hugging Face names, rows in Hugging Face order. */
+  /** Under their Hugging Face names, as Hugging Face keeps them unless they say otherwise. */
   readonly tensors: readonly TensorToWrite[];
 }
 
@@ -62,8 +62,7 @@ export async function writeRawGguf(
   let offset = 0;
   for (const tensor of tensors) {
     const typeId = requireTypeId(tensor);
-    const { blockElements, blockBytes } = ggufTensorTypes.get(typeId)!;
-    const byteLength = tensorByteLength(tensor, blockElements, blockBytes);
+    const byteLength = byteLengthOf(tensor);
     if (tensor.shape.length < 1 || tensor.shape.length > 4 || byteLength === 0) {
       throw new InvalidArgumentError(
         `Tensor "${tensor.name}" has the shape [${tensor.shape.join(', ')}]; GGUF takes 1 to 4 dimensions above 0.`,
@@ -74,28 +73,34 @@ export async function writeRawGguf(
     for (const dim of [...tensor.shape].reverse()) header.u64(dim);
     header.u32(typeId);
     header.u64(offset);
-    offset += Math.ceil(byteLength / alignment) * alignment;
+    offset += Math.ceil(byteLength / ggufAlignment) * ggufAlignment;
     byteLengths.push(byteLength);
   }
   await writeAside(path, async (sink) => {
     await sink.write(header.finish());
     for (const [i, tensor] of tensors.entries()) {
-      await sink.alignTo(alignment);
+      await sink.alignTo(ggufAlignment);
       await writeTensorData(sink, tensor, byteLengths[i]!, signal);
     }
-    await sink.alignTo(alignment);
+    await sink.alignTo(ggufAlignment);
   });
 }
 
 /**
- * Writes a model as a GGUF file: tensors get their GGUF names, and the rows of query and key projections the order that GGUF
- * readers of Llama expect. Such tensors are in memory as a whole, others piece by piece.
- * @throws UnsupportedError for an architecture or tensor that GGUF names are not known for
+ * Writes a model as a GGUF file: tensors get their GGUF names, and whatever GGUF keeps differently is changed (see
+ * stored-tensors.ts). Tensors that change are in memory as a whole, others piece by piece.
+ *
+ * @returns the paths written: `path`, or with `maxShardBytes` perhaps `name-00001-of-00003.gguf` and so on beside it
+ * @throws UnsupportedError for an architecture, tensor or field of the config that GGUF has no way to say
  */
-export async function writeGguf(path: string, model: GgufModel, options: WriteGgufOptions = {}): Promise<void> {
-  const fromConfig = model.config && llamaMetadata(model.config);
+export async function writeGguf(
+  path: string,
+  model: GgufModel,
+  options: WriteGgufModelOptions = {},
+): Promise<string[]> {
+  const fromConfig = model.config && metadataFromConfig(model.config);
   const isQuantized = model.tensors.some(({ dtype }) => /^(q|iq|tq)\d/.test(dtype));
-  const metadata = new Map([
+  const metadata = new Map<string, GgufTypedValue | string | boolean>([
     ...(isQuantized ? ([['general.quantization_version', { type: 'u32', value: quantizationVersion }]] as const) : []),
     ...(fromConfig?.metadata ?? []),
     ...(model.name === undefined ? [] : ([['general.name', model.name]] as const)),
@@ -105,69 +110,19 @@ export async function writeGguf(path: string, model: GgufModel, options: WriteGg
   if (typeof architectureName !== 'string') {
     throw new InvalidArgumentError('A GGUF file needs a config, or metadata with "general.architecture" as a string.');
   }
-  const architecture = findArchitecture(architectureName, path);
-  const tensors = model.tensors.map((tensor) => toStoredTensor(tensor, architecture, metadata));
-  await writeRawGguf(path, { metadata, tensors: [...(fromConfig?.extraTensors ?? []), ...tensors] }, options);
-}
-
-function toStoredTensor(
-  tensor: TensorToWrite,
-  architecture: GgufArchitecture,
-  metadata: GgufMetadataToWrite,
-): TensorToWrite {
-  const stored = toGgufName(architecture, tensor.name);
-  if (stored === null) {
-    throw new UnsupportedError(
-      `Tensor "${tensor.name}" has no name in GGUF files of the architecture "${architecture.name}".`,
-      { details: { tensor: tensor.name } },
-    );
+  const stored = storedTensors(model.tensors, findArchitecture(architectureName, path), metadata);
+  const parts = partsOf(path, { metadata, tensors: [...(fromConfig?.extraTensors ?? []), ...stored] }, options);
+  const paths: string[] = [];
+  for (const { name, ...part } of parts) {
+    paths.push(join(dirname(path), name));
+    await writeRawGguf(paths.at(-1)!, part, options);
   }
-  const headsField = stored.module === null ? undefined : architecture.ropeModules.get(stored.module);
-  if (headsField === undefined) return { ...tensor, name: stored.storedName, data: () => tensor.data() };
-  const numHeads = requireHeadCount(metadata, architecture, headsField);
-  return { ...tensor, name: stored.storedName, data: () => permutedRows(tensor, numHeads) };
+  return paths;
 }
 
-async function permutedRows(tensor: TensorToWrite, numHeads: number): Promise<Uint8Array> {
-  const { blockElements, blockBytes } = ggufTensorTypes.get(requireTypeId(tensor))!;
-  const byteLength = tensorByteLength(tensor, blockElements, blockBytes);
-  const bytes = new Uint8Array(byteLength);
-  let filled = 0;
-  for await (const piece of tensorPieces(tensor, byteLength, undefined)) {
-    bytes.set(piece, filled);
-    filled += piece.length;
-  }
-  const order = ropeRowOrder(tensor.shape[0]!, numHeads, tensor.name);
-  const rowBytes = byteLength / order.length;
-  const permuted = new Uint8Array(byteLength);
-  for (let row = 0; row < order.length; row++) {
-    permuted.set(bytes.subarray(row * rowBytes, (row + 1) * rowBytes), order[row]! * rowBytes);
-  }
-  return permuted;
-}
-
-function requireHeadCount(
-  metadata: GgufMetadataToWrite,
-  architecture: GgufArchitecture,
-  field: 'num_attention_heads' | 'num_key_value_heads',
-): number {
-  const heads = `${architecture.name}.attention.head_count`;
-  const keyValueHeads = field === 'num_key_value_heads' ? metadata.get(`${heads}_kv`) : undefined;
-  const value = plainValue(keyValueHeads ?? metadata.get(heads));
-  if (typeof value === 'number') return value;
-  throw new InvalidArgumentError(
-    `Metadata key "${heads}" must be a number: the order of query and key rows depends on it.`,
-  );
-}
-
-function plainValue(value: GgufTypedValue | string | boolean | undefined): GgufValue | undefined {
-  return typeof value === 'object' ? value.value : value;
-}
-
-function requireTypeId({ name, dtype }: TensorToWrite): number {
-  const id = ggufTensorTypeIds.get(dtype);
-  if (id !== undefined) return id;
-  throw new InvalidArgumentError(`Tensor "${name}" has the type ${dtype}, which GGUF does not have.`, {
-    details: { tensor: name, dtype },
-  });
+function metadataFromConfig(config: Readonly<Record<string, unknown>>) {
+  const architecture = architectureOf(config);
+  const builder = new MetadataBuilder(architecture.name);
+  const extraTensors = architecture.writeMetadata(new ConfigFields(config), builder);
+  return { metadata: builder.entries, extraTensors };
 }

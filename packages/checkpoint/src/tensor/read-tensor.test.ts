@@ -1,4 +1,12 @@
-import { AbortError, MemoryFile, UnsupportedError } from '@hearth/core';
+import {
+  AbortError,
+  decodeElements,
+  MemoryFile,
+  UnsupportedError,
+  type WeightDtype,
+  weightByteLength,
+  weightDtypes,
+} from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { counting } from '../__fixtures__/gguf-bytes.ts';
 import type { CheckpointTensor } from '../checkpoint.ts';
@@ -47,6 +55,16 @@ describe('readTensor', () => {
     expect(tensor.file.reads.every((length) => length % 20 === 0)).toBe(true);
   });
 
+  it.each(Object.keys(weightDtypes) as WeightDtype[])('reads %s in pieces as at once', async (dtype) => {
+    const columns = 1024;
+    const rows = 200;
+    const bytes = Uint8Array.from({ length: weightByteLength(dtype, rows * columns) }, (_, i) => (i * 37) & 0x3f);
+    const tensor = tensorOf(bytes, { dtype, shape: [rows, columns] });
+    const values = await readTensor(tensor);
+    expect(tensor.file.reads.length).toBeGreaterThan(1);
+    expect(Buffer.from(values.buffer).equals(Buffer.from(decodeElements(dtype, bytes).buffer))).toBe(true);
+  });
+
   it('puts rows in order, also when they take several pieces', async () => {
     const [rows, columns] = [64, 512];
     const rowOrder = Uint32Array.from({ length: rows }, (_, i) => (i * 37) % rows);
@@ -91,11 +109,21 @@ describe('readTensor', () => {
   });
 
   it('refuses types by name, whatever the name is', async () => {
-    for (const dtype of ['iq2_xs', 'i32', 'toString', '__proto__']) {
+    for (const dtype of ['iq1_s', 'iq2_xxs', 'tq1_0', 'mxfp4', 'q8_1', 'i32', 'toString', '__proto__']) {
       const tensor = tensorOf(new Uint8Array(4), { dtype, shape: [1] });
       await expect(readTensor(tensor)).rejects.toThrow(UnsupportedError);
       await expect(readTensor(tensor)).rejects.toThrow(`weights.bin: tensor "w" has the type ${dtype}`);
     }
+  });
+
+  it('takes f8_e4m3 as blocks with scales, not as the bare codes that safetensors calls by that name', async () => {
+    const bytes = new Uint8Array(64 * 36).fill(0x38); // the code of 1
+    const scales = new DataView(bytes.buffer);
+    for (let block = 0; block < 64; block++) scales.setFloat32(36 * block, block, true);
+    const values = await readTensor(tensorOf(bytes, { dtype: 'f8_e4m3', shape: [64, 32] }));
+    expect([values[0], values[33], values[2047]]).toEqual([0, 1, 63]);
+    const bare = tensorOf(new Uint8Array(64 * 32), { dtype: 'f8_e4m3', shape: [64, 32] });
+    await expect(readTensor(bare)).rejects.toThrow(UnsupportedError);
   });
 
   it('refuses more elements than one array holds, before it allocates', async () => {

@@ -8,6 +8,10 @@ export interface TensorToWrite {
   readonly dtype: string;
   /** [rows, columns] or [length]: the last dimension varies fastest. */
   readonly shape: readonly number[];
+  /** For GGUF: `data` has this added already, as the file keeps it. */
+  readonly plus?: number;
+  /** For GGUF: `data` is the matrix the other way round already, as the file keeps it; `shape` is not. */
+  readonly transposed?: true;
   /** Called once. All bytes at once or piece by piece, in order, little endian. */
   data(): Uint8Array | Promise<Uint8Array> | AsyncIterable<Uint8Array>;
 }
