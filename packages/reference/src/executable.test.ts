@@ -33,7 +33,7 @@ describe('the contract', () => {
     expect(firstDifference(shuffled.logits, inOrder.logits)).toBeNull();
   });
 
-  it.each(['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1'] as const)(
+  it.each(['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1', 'q5_1', 'iq4_nl', 'int4_g32', 'f8_e4m3'] as const)(
     'gives a sequence the same logits alone and among others (%s weights)',
     async (dtype) => {
       const prompts = [someTokens(3), someTokens(17).reverse(), someTokens(40), [5]];
