@@ -60,7 +60,7 @@ export function dequantizeInto(
   for (let i = first; i < first + length; i++) {
     const subScale = subScales ? subScales[Math.floor(i / 16)]! : 1;
     const min = mins ? mins[Math.floor(i / minElements)]! : 0;
-    // In f64 the product is exact (11 + 8 + 8 bits), so this is one rounding; storing the sum is the other.
+    // No type's product needs more than 23 bits, so that only the sum rounds; scales of 24 bits would round both.
     target[at + i - first] = fround(scales[Math.floor(i / 32)]! * subScale * codes[i]!) + min;
   }
 }

@@ -5,8 +5,8 @@ import type { Rows } from '../rows.ts';
 /**
  * out[t] = table[tokenIds[t]]
  *
- * table [vocabSize, width], tokenIds [T], out [T, width]. A quantized row is fround(scale · subScale · code) + min, the sum
- * rounded too; without a minimum +0 is added.
+ * table [vocabSize, width], tokenIds [T], out [T, width]. A quantized row is scale · subScale · code + min with one rounding,
+ * because the product has at most 23 bits; without a minimum +0 is added.
  *
  * @throws InvalidArgumentError when the columns of the table are in another order: only linears read such weights
  */
