@@ -46,7 +46,13 @@ export interface NativeFile {
 }
 
 export interface NativeWeights {
-  addMatrix(dtype: number, rows: number, columns: number, rowOrder: Uint32Array | undefined): number;
+  addMatrix(
+    dtype: number,
+    rows: number,
+    columns: number,
+    rowOrder: Uint32Array | undefined,
+    columnOrder: Uint32Array | undefined,
+  ): number;
   addVector(values: Float32Array): number;
   /** Rows in the order of the file, ascending, each once; `offset` is that of `firstRow`. */
   packFile(index: number, file: NativeFile, offset: number, firstRow: number, numRows: number): Promise<void>;
@@ -90,6 +96,18 @@ export const dtypeNumbers: Readonly<Record<WeightDtype, number>> = {
   q8_0: 3,
   q4_0: 4,
   q4_1: 5,
+  q5_0: 6,
+  q5_1: 7,
+  iq4_nl: 8,
+  q2_k: 9,
+  q3_k: 10,
+  q4_k: 11,
+  q5_k: 12,
+  q6_k: 13,
+  iq4_xs: 14,
+  int4_g32: 15,
+  int4_g128: 16,
+  f8_e4m3: 17,
 };
 
 /** Numbers of native/cache/paged_cache.h. */

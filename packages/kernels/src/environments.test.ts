@@ -52,7 +52,7 @@ describe('the addon', () => {
     );
     const runtime = new (loadAddon().Runtime)('', 2);
     const weights = runtime.createWeights();
-    weights.addMatrix(0, 8, 8, undefined);
+    weights.addMatrix(0, 8, 8, undefined, undefined);
     await weights.packBytes(0, new Uint8Array(256), 0, 8);
     expect(await Promise.all(workers.map(nextMessage))).toEqual(['done', 'done', 'done']);
     await Promise.all(workers.map((worker) => worker.terminate()));

@@ -127,16 +127,24 @@ describe.each(['map', 'read'] as const)("files opened to be '%s'", (fileAccess) 
 describe('sources', () => {
   const spec: WeightSpec = { name: 'w', role: 'matrix', shape: [4, 32] };
   const good = () => fileSource('w', [4, 32], 'q4_0', new MemoryFile(new Uint8Array(72)));
+  const plain = () => fileSource('w', [4, 32], 'f32', new MemoryFile(new Uint8Array(512)));
   const wrong: [string, WeightSource | undefined, RegExp][] = [
     ['missing', undefined, /w: the model does not have it/],
     ['of another shape', { ...good(), shape: [32, 4] }, /shape \[32,4\], expected \[4,32\]/],
-    ['of an unknown type', { ...good(), dtype: 'q6_k' as never }, /q6_k/],
+    ['of an unknown type', { ...good(), dtype: 'q1_k' as never }, /q1_k/],
     ['of a type that is a property of every object', { ...good(), dtype: 'toString' as never }, /toString/],
     ['with bytes missing', { ...good(), byteLength: 71 }, /has 71 bytes.*takes 72/],
     ['past the end of the file', { ...good(), offset: 1 }, /has 72 bytes, but bytes 1 to 73/],
     ['with a row named twice', { ...good(), rowOrder: Uint32Array.of(0, 1, 1, 3) }, /row 1 twice/],
     ['with a row that is not there', { ...good(), rowOrder: Uint32Array.of(0, 1, 2, 4) }, /row 4/],
     ['with too short a row order', { ...good(), rowOrder: Uint32Array.of(0, 1, 2) }, /3 entries for 4/],
+    ['with too short a column order', { ...good(), columnOrder: Uint32Array.of(0, 1) }, /2 entries for 32 columns/],
+    ['with a column named twice', { ...good(), columnOrder: new Uint32Array(32) }, /column 0 twice/],
+    [
+      'of plain floats with a column order',
+      { ...plain(), columnOrder: new Uint32Array(32) },
+      /f32 matrix.*column order/,
+    ],
   ];
   it.each(wrong)('%s are refused', async (_, source, message) => {
     const backend = await cpuBackend();

@@ -1,13 +1,10 @@
 import {
-  bf16ToF32,
   checkFileRange,
-  dequantizeBlocks,
-  f16ToF32,
+  decodeElements,
   InvalidModelError,
   isQuantizedDtype,
   type LoadWeightsOptions,
   packedByteLength,
-  splitQuantizedBlocks,
   throwIfAborted,
   type WeightSource,
   type WeightSpec,
@@ -16,6 +13,7 @@ import {
 } from '@hearth/core';
 import { dtypeNumbers, type NativeWeights } from './addon-types.ts';
 import { NativeMappedFile } from './file-mapper.ts';
+import { toHearthError } from './native-errors.ts';
 
 /** Source bytes that are packed in one native call: progress, abort and the release of mapped pages go in such steps. */
 const NATIVE_SLAB_BYTES = 8 * 1024 * 1024;
@@ -66,10 +64,10 @@ export async function loadWeights(
       advance(source.byteLength);
     } else {
       const [rows, columns] = spec.shape as [number, number];
-      const index = native.addMatrix(dtypeNumbers[source.dtype], rows, columns, source.rowOrder);
+      const index = native.addMatrix(dtypeNumbers[source.dtype], rows, columns, source.rowOrder, source.columnOrder);
       byName.set(spec.name, { spec, index });
       packedBytes += packedByteLength(source.dtype, rows, columns);
-      await packMatrixRows(native, index, source, rows, options.signal, advance);
+      await namingWeight(spec.name, packMatrixRows(native, index, source, rows, options.signal, advance));
     }
   }
   return { byName, packedBytes, sourceBytes: totalBytes };
@@ -101,22 +99,22 @@ async function packMatrixRows(
   }
 }
 
+/** Native code finds what is wrong within blocks, but knows no names. */
+async function namingWeight(name: string, packing: Promise<void>): Promise<void> {
+  try {
+    await packing;
+  } catch (error) {
+    const translated = toHearthError(error);
+    if (!(translated instanceof InvalidModelError)) throw error;
+    throw new InvalidModelError(`Weight ${name}: ${translated.message}`, { details: { name }, cause: error });
+  }
+}
+
 /** A vector as f32, in the spec's order. */
 async function readVector(source: WeightSource): Promise<Float32Array> {
   const bytes = await source.file.read(source.offset, source.byteLength);
-  const values = toFloats(source.dtype, bytes);
+  const values = decodeElements(source.dtype, bytes);
   return source.rowOrder ? Float32Array.from(source.rowOrder, (i) => values[i]!) : values;
-}
-
-function toFloats(dtype: WeightSource['dtype'], bytes: Uint8Array): Float32Array {
-  if (isQuantizedDtype(dtype)) return dequantizeBlocks(splitQuantizedBlocks(dtype, bytes));
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const values = new Float32Array(bytes.length / weightDtypes[dtype].blockBytes);
-  for (let i = 0; i < values.length; i++) {
-    if (dtype === 'f32') values[i] = view.getFloat32(4 * i, true);
-    else values[i] = dtype === 'f16' ? f16ToF32(view.getUint16(2 * i, true)) : bf16ToF32(view.getUint16(2 * i, true));
-  }
-  return values;
 }
 
 /** The source of a spec, once everything about it agrees. */
@@ -125,7 +123,7 @@ function checkedSource(spec: WeightSpec, source: WeightSource | undefined): Weig
     throw new InvalidModelError(`Weight ${spec.name}: ${message}`, { details: { name: spec.name } });
   };
   if (!source) return fail('the model does not have it.');
-  const { dtype, shape, rowOrder } = source;
+  const { dtype, shape, rowOrder, columnOrder } = source;
   if (!Object.hasOwn(dtypeNumbers, dtype)) fail(`its type ${dtype} is not one that kernels compute with.`);
   const dimensions = spec.role === 'matrix' ? 2 : 1;
   if (spec.shape.length !== dimensions || spec.shape.some((size) => !Number.isInteger(size) || size < 1)) {
@@ -143,13 +141,20 @@ function checkedSource(spec: WeightSpec, source: WeightSource | undefined): Weig
     fail(`it has ${source.byteLength} bytes, but [${shape}] in ${dtype} takes ${byteLength}.`);
   }
   checkFileRange(source.file, source.offset, source.byteLength);
-  if (rowOrder) {
-    const seen = new Uint8Array(shape[0]!);
-    for (const row of rowOrder) {
-      if (row >= seen.length || seen[row]) fail(`its row order names row ${row} twice, or it is not there.`);
-      seen[row] = 1;
-    }
-    if (rowOrder.length !== seen.length) fail(`its row order has ${rowOrder.length} entries for ${seen.length} rows.`);
+  if (rowOrder) checkOrder('row', rowOrder, shape[0]!, fail);
+  if (columnOrder) {
+    if (spec.role !== 'matrix' || !isQuantizedDtype(dtype)) fail(`a ${dtype} ${spec.role} cannot have a column order.`);
+    checkOrder('column', columnOrder, rowElements, fail);
   }
   return source;
+}
+
+/** Calls `fail` unless the order names each of `size` rows or columns once. */
+function checkOrder(what: string, order: Uint32Array, size: number, fail: (message: string) => never): void {
+  if (order.length !== size) fail(`its ${what} order has ${order.length} entries for ${size} ${what}s.`);
+  const seen = new Uint8Array(size);
+  for (const i of order) {
+    if (i >= size || seen[i]) fail(`its ${what} order names ${what} ${i} twice, or it is not there.`);
+    seen[i] = 1;
+  }
 }

@@ -16,10 +16,10 @@ const view = (buffer: number, width: number, column = 0) => ({ buffer, column, w
 beforeAll(async () => {
   runtime = new (loadAddon().Runtime)('', 2);
   weights = runtime.createWeights();
-  weights.addMatrix(f32, 10, 16, undefined); // 0: embedding, head
+  weights.addMatrix(f32, 10, 16, undefined, undefined); // 0: embedding, head
   await weights.packBytes(0, new Uint8Array(10 * 16 * 4), 0, 10);
   weights.addVector(new Float32Array(16).fill(1)); // 1: norm
-  weights.addMatrix(f32, 16, 16, undefined); // 2: never packed
+  weights.addMatrix(f32, 16, 16, undefined, undefined); // 2: never packed
 });
 
 afterAll(() => runtime.dispose());
@@ -264,16 +264,23 @@ describe('a batch', () => {
 describe('weights', () => {
   it('refuse sizes, rows and bytes that do not belong', async () => {
     const mine = runtime.createWeights();
-    expect(() => mine.addMatrix(6, 8, 8, undefined)).toThrow(/no dtype 6/);
-    expect(() => mine.addMatrix(f32, 0, 8, undefined)).toThrow(/0 x 8/);
-    expect(() => mine.addMatrix(f32, 2 ** 31, 8, undefined)).toThrow(/outside the limits/);
-    expect(() => mine.addMatrix(f32, 2 ** 30, 2 ** 30, undefined)).toThrow(/no machine has|no memory/);
-    expect(() => mine.addMatrix(4, 8, 33, undefined)).toThrow(/multiple of 32/);
-    expect(() => mine.addMatrix(f32, 2, 2, Uint32Array.of(0, 0))).toThrow(/row order/);
-    expect(() => mine.addMatrix(f32, 2, 2, Uint32Array.of(0, 2))).toThrow(/row order/);
-    expect(() => mine.addMatrix(f32, 2, 2, Uint32Array.of(0))).toThrow(/1 entries for 2/);
+    expect(() => mine.addMatrix(99, 8, 8, undefined, undefined)).toThrow(/no dtype 99/);
+    expect(() => mine.addMatrix(f32, 0, 8, undefined, undefined)).toThrow(/0 x 8/);
+    expect(() => mine.addMatrix(f32, 2 ** 31, 8, undefined, undefined)).toThrow(/outside the limits/);
+    expect(() => mine.addMatrix(f32, 2 ** 30, 2 ** 30, undefined, undefined)).toThrow(/no machine has|no memory/);
+    expect(() => mine.addMatrix(4, 8, 33, undefined, undefined)).toThrow(/multiple of 32/);
+    expect(() => mine.addMatrix(f32, 2, 2, Uint32Array.of(0, 0), undefined)).toThrow(/row order/);
+    expect(() => mine.addMatrix(f32, 2, 2, Uint32Array.of(0, 2), undefined)).toThrow(/row order/);
+    expect(() => mine.addMatrix(f32, 2, 2, Uint32Array.of(0), undefined)).toThrow(/1 entries for 2/);
+    expect(() => mine.addMatrix(f32, 2, 2, undefined, Uint32Array.of(0, 1))).toThrow(
+      /f32 matrix cannot have a column order/,
+    );
+    expect(() => mine.addMatrix(3, 2, 32, undefined, new Uint32Array(32))).toThrow(/column order names column 0 at 1/);
+    expect(() => mine.addMatrix(3, 2, 32, undefined, new Uint32Array(31))).toThrow(/31 entries for 32 columns/);
+    expect(() => mine.addMatrix(3, 2, 32, undefined, [] as never)).toThrow(/columnOrder must be a Uint32Array/);
+    expect(() => mine.addMatrix(11, 8, 128, undefined, undefined)).toThrow(/multiple of 256/);
     expect(() => mine.addVector(new Float32Array(0))).toThrow(/0 elements/);
-    expect(mine.addMatrix(f32, 4, 2, undefined)).toBe(0);
+    expect(mine.addMatrix(f32, 4, 2, undefined, undefined)).toBe(0);
     await expect(mine.packBytes(0, new Uint8Array(16), 1, 2)).rejects.toThrow(/cannot be packed after 0 of 4/);
     await expect(mine.packBytes(0, new Uint8Array(40), 0, 5)).rejects.toThrow(/cannot be packed/);
     await expect(mine.packBytes(0, new Uint8Array(15), 0, 2)).rejects.toThrow(/take 16 bytes, got 15/);
@@ -284,7 +291,7 @@ describe('weights', () => {
 
   it('are not touched while rows are packed', async () => {
     const mine = runtime.createWeights();
-    mine.addMatrix(f32, 8, 8, undefined);
+    mine.addMatrix(f32, 8, 8, undefined, undefined);
     const packing = mine.packBytes(0, new Uint8Array(256), 0, 8);
     expect(() => mine.addVector(new Float32Array(1))).toThrow(/still being packed/);
     expect(() => runtime.compile(mine, new Int32Array(1), 1, 1, cacheOptions)).toThrow(/still being packed/);

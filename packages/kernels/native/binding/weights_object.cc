@@ -69,19 +69,22 @@ std::shared_ptr<const Weights> WeightsObject::complete_weights() const {
   return weights_;
 }
 
-/// addMatrix(dtype: number, rows: number, columns: number, rowOrder: Uint32Array | undefined): number
+/// A permutation that the caller may leave out: a copy, empty when it is undefined.
+static std::vector<uint32_t> order_argument(const Napi::Value& value, const char* name) {
+  if (value.IsUndefined()) return {};
+  require(value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_uint32_array, name, " must be a Uint32Array.");
+  const Napi::Uint32Array array = value.As<Napi::Uint32Array>();
+  return std::vector<uint32_t>(array.Data(), array.Data() + array.ElementLength());
+}
+
+/// addMatrix(dtype: number, rows: number, columns: number, rowOrder, columnOrder: Uint32Array | undefined): number
 Napi::Value WeightsObject::add_matrix(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     const int32_t dtype = int32_argument(info[0], "dtype");
     require(dtype >= 0 && dtype < kNumDtypes, "There is no dtype ", dtype, ".");
-    std::vector<uint32_t> row_order;
-    if (!info[3].IsUndefined()) {
-      require(info[3].IsTypedArray() && info[3].As<Napi::TypedArray>().TypedArrayType() == napi_uint32_array, "rowOrder must be a Uint32Array.");
-      const Napi::Uint32Array array = info[3].As<Napi::Uint32Array>();
-      row_order.assign(array.Data(), array.Data() + array.ElementLength());
-    }
     const int32_t index = idle_weights().add_matrix(static_cast<Dtype>(dtype), int64_argument(info[1], "rows"),
-                                                    int64_argument(info[2], "columns"), row_order);
+                                                    int64_argument(info[2], "columns"), order_argument(info[3], "rowOrder"),
+                                                    order_argument(info[4], "columnOrder"));
     return Napi::Number::New(info.Env(), index);
   });
 }

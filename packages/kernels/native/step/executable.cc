@@ -5,6 +5,7 @@
 
 #include "program/check_program.h"
 #include "runtime/failure.h"
+#include "step/run_linear.h"
 
 namespace hearth {
 namespace {
@@ -87,12 +88,13 @@ ScratchSizes scratch_sizes(const Program& program, const Weights& weights, const
   const int64_t split_tokens = std::min(options.max_tokens, kSplitTokens);
   for (const Op& op : program.ops) {
     if (const LinearOp* linear = std::get_if<LinearOp>(&op)) {
-      const bool quantized = std::any_of(linear->parts.begin(), linear->parts.end(), [&](const LinearOp::Part& part) {
-        return is_quantized(weights.at(part.weight).dtype);
-      });
+      int64_t num_sets = 0;
+      for (int64_t part = 0; part < static_cast<int64_t>(linear->parts.size()); ++part) {
+        num_sets = std::max(num_sets, activation_set(*linear, weights, part) + 1);
+      }
       const RowKind rows = program.buffers[static_cast<std::size_t>(linear->x.buffer)].rows;
       const int64_t capacity = rows == RowKind::tokens ? options.max_tokens : options.max_output_rows;
-      if (quantized) sizes.activation_blocks = std::max(sizes.activation_blocks, capacity * (linear->x.width / kBlockElements));
+      sizes.activation_blocks = std::max(sizes.activation_blocks, num_sets * capacity * (linear->x.width / kBlockElements));
     } else if (const AttentionOp* attention = std::get_if<AttentionOp>(&op)) {
       const CacheLayer& layer = program.cache_layers[static_cast<std::size_t>(attention->layer)];
       const int64_t padded = (layer.head_dim + 7) / 8 * 8;

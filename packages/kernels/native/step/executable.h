@@ -81,7 +81,7 @@ struct Executable {
   /// Nanoseconds by op, of a step that was asked for it.
   AlignedArray<double> op_nanoseconds;
 
-  /// Quantized activations of the linear op at hand, [rows, columns / 32].
+  /// Quantized activations of the linear op at hand, [sets (run_linear.h), rows, columns / 32].
   AlignedArray<ActivationBlock> activations;
   /// By thread.
   AlignedArray<float> attention_scratch;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <utility>
 
 #include "runtime/failure.h"
 #include "weights/pack.h"
@@ -17,31 +18,36 @@ constexpr int64_t kChunkBytes = int64_t{512} << 10;
 /// Most elements in one direction: keeps every product of sizes within int64.
 constexpr int64_t kMostElements = int64_t{1} << 31;
 
-/// places[row_order[i]] = i. Throws Failure unless row_order is a permutation.
-std::vector<uint32_t> inverted(const std::vector<uint32_t>& row_order, int64_t rows) {
+/// places[order[i]] = i. Throws Failure, naming `what` ("row"), unless order is a permutation of 0 .. size - 1.
+std::vector<uint32_t> inverted(const std::vector<uint32_t>& order, int64_t size, const char* what) {
   constexpr uint32_t kFree = 0xffffffffu;
-  require(static_cast<int64_t>(row_order.size()) == rows, "The row order has ", row_order.size(), " entries for ", rows, " rows.");
-  std::vector<uint32_t> places(row_order.size(), kFree);
-  for (std::size_t i = 0; i < row_order.size(); ++i) {
-    const uint32_t row = row_order[i];
-    require(row < row_order.size() && places[row] == kFree, "The row order names row ", row, " at ", i,
+  require(static_cast<int64_t>(order.size()) == size, "The ", what, " order has ", order.size(), " entries for ", size, " ", what, "s.");
+  std::vector<uint32_t> places(order.size(), kFree);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const uint32_t at = order[i];
+    require(at < order.size() && places[at] == kFree, "The ", what, " order names ", what, " ", at, " at ", i,
             ", which is not there or was named before.");
-    places[row] = static_cast<uint32_t>(i);
+    places[at] = static_cast<uint32_t>(i);
   }
   return places;
 }
 
 }  // namespace
 
-int32_t Weights::add_matrix(Dtype dtype, int64_t rows, int64_t columns, const std::vector<uint32_t>& row_order) {
+int32_t Weights::add_matrix(Dtype dtype, int64_t rows, int64_t columns, const std::vector<uint32_t>& row_order,
+                            std::vector<uint32_t> column_order) {
   require(rows >= 1 && rows < kMostElements && columns >= 1 && columns < kMostElements, "A matrix of ", rows, " x ", columns,
           " is outside the limits.");
   const int64_t block = dtype_info(dtype).block_elements;
   require(columns % block == 0, "A ", dtype_info(dtype).name, " row must have a multiple of ", block, " columns, got ", columns, ".");
   std::vector<uint32_t> places;
-  if (!row_order.empty()) places = inverted(row_order, rows);
+  if (!row_order.empty()) places = inverted(row_order, rows, "row");
+  if (!column_order.empty()) {
+    require(is_quantized(dtype), "A ", dtype_info(dtype).name, " matrix cannot have a column order.");
+    inverted(column_order, columns, "column");
+  }
   AlignedBuffer data(packed_bytes(dtype, rows, columns), "weights", HugePages::yes);
-  tensors_.push_back(Tensor{true, dtype, rows, columns, std::move(data), 0, std::move(places)});
+  tensors_.push_back(Tensor{true, dtype, rows, columns, std::move(data), 0, std::move(places), shared_order(std::move(column_order))});
   return size() - 1;
 }
 
@@ -49,8 +55,16 @@ int32_t Weights::add_vector(const float* values, int64_t length) {
   require(length >= 1 && length < kMostElements, "A vector of ", length, " elements is outside the limits.");
   AlignedBuffer data(length * static_cast<int64_t>(sizeof(float)), "weights");
   std::memcpy(data.data(), values, static_cast<std::size_t>(data.size()));
-  tensors_.push_back(Tensor{false, Dtype::f32, 1, length, std::move(data), 1, {}});
+  tensors_.push_back(Tensor{false, Dtype::f32, 1, length, std::move(data), 1, {}, nullptr});
   return size() - 1;
+}
+
+std::shared_ptr<const std::vector<uint32_t>> Weights::shared_order(std::vector<uint32_t> order) const {
+  if (order.empty()) return nullptr;
+  for (const Tensor& tensor : tensors_) {
+    if (tensor.column_order != nullptr && *tensor.column_order == order) return tensor.column_order;
+  }
+  return std::make_shared<const std::vector<uint32_t>>(std::move(order));
 }
 
 const Tensor& Weights::at(int32_t index) const {
@@ -63,7 +77,7 @@ void Weights::pack(int32_t index, const RowSource& source, int64_t first_row, in
   require(tensor.is_matrix, "Weight ", index, " is a vector and cannot be packed.");
   require(first_row == tensor.num_packed_rows && num_rows >= 1 && num_rows <= tensor.rows - first_row, "Rows ", first_row, " to ",
           first_row + num_rows, " of weight ", index, " cannot be packed after ", tensor.num_packed_rows, " of ", tensor.rows, ".");
-  const int64_t bytes_per_row = row_bytes(tensor.dtype, tensor.columns);
+  const int64_t bytes_per_row = file_row_bytes(tensor.dtype, tensor.columns);
   const int64_t num_bytes = num_rows * bytes_per_row;
   if (source.file != nullptr) {
     source.file->check_range(source.offset, num_bytes);

@@ -23,6 +23,8 @@ struct Tensor {
   int64_t num_packed_rows;
   /// Packed place of each row of the file, while rows are packed; empty when the order is the same.
   std::vector<uint32_t> places;
+  /// Packed column i meets activation column_order[i]; null when the order is the same. Equal orders of a model are one vector.
+  std::shared_ptr<const std::vector<uint32_t>> column_order;
 };
 
 /// Where rows to pack come from: a file (mapped or read), or bytes that the caller keeps alive.
@@ -38,9 +40,11 @@ struct RowSource {
 /// The packed weights of a model, the only copy in memory. Tensors are added and filled one after another.
 class Weights {
  public:
-  /// An empty matrix of zeros; packed row i will be file row row_order[i], a permutation, or row i when that is empty.
-  /// Returns its index. Throws Failure on sizes that cannot be. No pack() may be running.
-  int32_t add_matrix(Dtype dtype, int64_t rows, int64_t columns, const std::vector<uint32_t>& row_order);
+  /// An empty matrix of zeros; packed row i will be file row row_order[i], and packed column i, which is that of the file, is
+  /// column column_order[i] of the matrix. Both are permutations, or empty for the same order; only quantized types may have
+  /// a column order. Returns its index. Throws Failure on sizes that cannot be. No pack() may be running.
+  int32_t add_matrix(Dtype dtype, int64_t rows, int64_t columns, const std::vector<uint32_t>& row_order,
+                     std::vector<uint32_t> column_order);
   int32_t add_vector(const float* values, int64_t length);
 
   /// Packs rows [first_row, first_row + num_rows) of the file into a matrix, on all threads of the pool. Rows come in
@@ -51,8 +55,10 @@ class Weights {
   /// Throws Failure(kInvalidArgument) when there is no such tensor.
   const Tensor& at(int32_t index) const;
 
-
  private:
+  /// The order itself, or the one that a tensor already has; null when it is empty.
+  std::shared_ptr<const std::vector<uint32_t>> shared_order(std::vector<uint32_t> order) const;
+
   std::vector<Tensor> tensors_;
 };
 

@@ -22,6 +22,7 @@ export interface TestWeight {
   readonly dtype?: WeightDtype;
   /** As in a file, instead of values. */
   readonly bytes?: Uint8Array;
+  readonly columnOrder?: Uint32Array;
 }
 
 /**
@@ -81,9 +82,9 @@ export async function loadOps(backend: Backend, spec: OpProgram): Promise<{ prog
   const rows = spec.input.length / spec.inputWidth;
   const program = opProgram(spec, rows);
   const sources = new Map<string, WeightSource>();
-  for (const [i, { shape, values, dtype = 'f32', bytes }] of (spec.weights ?? []).entries()) {
+  for (const [i, { shape, values, dtype = 'f32', bytes, columnOrder }] of (spec.weights ?? []).entries()) {
     const file = new MemoryFile(bytes ?? encodeWeights(values!, dtype));
-    sources.set(`w${i}`, fileSource(`w${i}`, shape, dtype, file));
+    sources.set(`w${i}`, fileSource(`w${i}`, shape, dtype, file, columnOrder && { columnOrder }));
   }
   const inputFile = new MemoryFile(encodeWeights(spec.input, 'f32'));
   sources.set('input', fileSource('input', [rows, spec.inputWidth], 'f32', inputFile));
@@ -120,7 +121,7 @@ export function opProgram(spec: OpProgram, rows: number): Program {
     cacheGroups: spec.frame?.cacheGroups ?? [{ window: null }],
     cacheLayers: spec.frame?.cacheLayers ?? [],
     ops: [
-      { kind: 'embed', name: 'input', weight: inputWeight, out: input },
+      { kind: 'embed', name: 'input', ids: 'tokens', scale: 1, weight: inputWeight, out: input },
       ...spec.ops,
       { kind: 'capture', name: 'result', x: result, capture: 0 },
       { kind: 'gather-rows', name: 'hidden', x: input, out: hidden },

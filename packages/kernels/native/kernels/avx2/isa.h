@@ -29,10 +29,9 @@ struct Avx2 {
   using I8 = __m256i;
   using Codes = __m256i;
   using FourCodes = __m256i;
-  /// 16 lanes of int16: lanes 2r and 2r + 1 belong to row r. A pair of products is at most 2 · 15 · 127 = 3,810, and a
-  /// block adds eight of them: 30,480 < 32,767. With the start value of `nibble_offset` every partial sum is a sum of
-  /// 16 terms of at most 8 · 127, so it stays within 16,256.
-  using NibbleDots = __m256i;
+  /// 16 lanes of int16: lanes 2r and 2r + 1 belong to row r.
+  using Dots = __m256i;
+  using RowScales = __m256i;
 
   static HEARTH_INLINE F8 zero() { return _mm256_setzero_ps(); }
   static HEARTH_INLINE F8 broadcast(float x) { return _mm256_set1_ps(x); }
@@ -105,29 +104,56 @@ struct Avx2 {
 
   static HEARTH_INLINE F8 to_float(I8 x) { return _mm256_cvtepi32_ps(x); }
   static HEARTH_INLINE I8 zero_integers() { return _mm256_setzero_si256(); }
+  static HEARTH_INLINE I8 add(I8 a, I8 b) { return _mm256_add_epi32(a, b); }
+  static HEARTH_INLINE I8 subtract(I8 a, I8 b) { return _mm256_sub_epi32(a, b); }
+  static HEARTH_INLINE F8 small_integers(uint64_t bytes) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(bytes))));
+  }
   static HEARTH_INLINE Codes load_codes(const uint8_t* from) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   }
-  static HEARTH_INLINE Codes low_nibbles(Codes c) { return _mm256_and_si256(c, _mm256_set1_epi8(15)); }
-  static HEARTH_INLINE Codes high_nibbles(Codes c) {
-    return _mm256_and_si256(_mm256_srli_epi16(c, 4), _mm256_set1_epi8(15));
+  static HEARTH_INLINE Codes bits(Codes c, int shift, int mask) {
+    const __m256i moved = shift > 0 ? _mm256_srli_epi16(c, shift) : shift < 0 ? _mm256_slli_epi16(c, -shift) : c;
+    return _mm256_and_si256(moved, _mm256_set1_epi8(static_cast<char>(mask)));
+  }
+  static HEARTH_INLINE Codes either(Codes a, Codes b) { return _mm256_or_si256(a, b); }
+  static HEARTH_INLINE Codes look_up(const int8_t (&table)[16], Codes indices) {
+    const __m128i values = _mm_load_si128(reinterpret_cast<const __m128i*>(table));
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(values), indices);
   }
   static HEARTH_INLINE FourCodes broadcast_codes(const int8_t* from) {
     int32_t four;
     std::memcpy(&four, from, sizeof four);
     return _mm256_set1_epi32(four);
   }
-  static HEARTH_INLINE NibbleDots nibble_zero() { return _mm256_setzero_si256(); }
-  static HEARTH_INLINE NibbleDots nibble_offset(const ActivationBlock& x) { return _mm256_set1_epi32(x.offset_pair); }
-  static HEARTH_INLINE NibbleDots nibble_dot(NibbleDots d, Codes nibbles, FourCodes x) {
-    return pinned(_mm256_add_epi16(d, _mm256_maddubs_epi16(nibbles, x)));
+  static HEARTH_INLINE RowScales row_scales(uint64_t bytes) {
+    const __m128i rows = _mm_cvtsi64_si128(static_cast<int64_t>(bytes));
+    return _mm256_cvtepi8_epi16(_mm_unpacklo_epi8(rows, rows));
   }
-  static HEARTH_INLINE I8 nibble_total(NibbleDots d) { return _mm256_madd_epi16(d, _mm256_set1_epi16(1)); }
+  static HEARTH_INLINE RowScales load_row_scales(const uint16_t* from) {
+    const __m256i rows = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    return _mm256_or_si256(rows, _mm256_slli_epi32(rows, 16));
+  }
+  static HEARTH_INLINE Dots no_dots() { return _mm256_setzero_si256(); }
+  static HEARTH_INLINE Dots offsets(const ActivationBlock& x) { return _mm256_set1_epi32(x.offset_pair); }
+  static HEARTH_INLINE Dots upper_offsets(const ActivationBlock& x) { return _mm256_set1_epi32(x.upper_offset_pair); }
+  static HEARTH_INLINE Dots lower_offsets(const ActivationBlock& x) { return _mm256_sub_epi16(offsets(x), upper_offsets(x)); }
+  static HEARTH_INLINE Dots shifted(Dots d, int shift) {
+    return shift > 0 ? _mm256_slli_epi16(d, shift) : shift < 0 ? _mm256_srai_epi16(d, -shift) : d;
+  }
+  static HEARTH_INLINE Dots times(Dots d, RowScales scales) { return _mm256_mullo_epi16(d, scales); }
+  static HEARTH_INLINE Dots dot(Dots d, Codes codes, FourCodes x) {
+    return pinned(_mm256_add_epi16(d, _mm256_maddubs_epi16(codes, x)));
+  }
+  static HEARTH_INLINE I8 total(Dots d) { return _mm256_madd_epi16(d, _mm256_set1_epi16(1)); }
+  static HEARTH_INLINE I8 total(Dots d, RowScales scales) { return _mm256_madd_epi16(d, scales); }
+  static HEARTH_INLINE I8 signed_dot(I8 d, Codes codes, FourCodes x) { return signed_dot(d, codes, x, _mm256_set1_epi16(1)); }
   /// vpmaddubsw wants its first factor unsigned: |w| · (x with the sign of w). |w| is at most 128, so a pair of products
-  /// is at most 2 · 128 · 127 = 32,512 and fits, but two of them do not: each pair is widened at once.
-  static HEARTH_INLINE I8 signed_dot(I8 d, Codes codes, FourCodes x) {
+  /// is at most 2 · 128 · 127 = 32,512 and fits, but two of them do not: each pair is widened at once, which multiplies it
+  /// by the scale on the way.
+  static HEARTH_INLINE I8 signed_dot(I8 d, Codes codes, FourCodes x, RowScales scales) {
     const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(codes), _mm256_sign_epi8(x, codes));
-    return pinned(_mm256_add_epi32(d, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))));
+    return pinned(_mm256_add_epi32(d, _mm256_madd_epi16(pairs, scales)));
   }
 
   static HEARTH_INLINE void quantize_block(const float* x, ActivationBlock* out) {
@@ -145,15 +171,17 @@ struct Avx2 {
     const __m256i interleaved = _mm256_packs_epi16(_mm256_packs_epi32(i0, i1), _mm256_packs_epi32(i2, i3));
     const __m256i codes = _mm256_permutevar8x32_epi32(interleaved, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out->codes), codes);
-    // Sums of neighbours, then of all even and all odd 16-bit lanes: at most 16 · 127 in magnitude.
-    const __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), codes);
-    __m128i sums = _mm_add_epi16(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1));
-    sums = _mm_add_epi16(sums, _mm_shuffle_epi32(sums, _MM_SHUFFLE(1, 0, 3, 2)));
-    sums = _mm_add_epi16(sums, _mm_shuffle_epi32(sums, _MM_SHUFFLE(2, 3, 0, 1)));
-    out->sum = _mm_cvtsi128_si32(_mm_madd_epi16(sums, _mm_set1_epi16(1)));
+    // Sums of neighbours, then of the even and of the odd 16-bit lanes of each half: at most 8 · 127 in magnitude.
+    __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), codes);
+    pairs = _mm256_add_epi16(pairs, _mm256_shuffle_epi32(pairs, _MM_SHUFFLE(1, 0, 3, 2)));
+    pairs = _mm256_add_epi16(pairs, _mm256_shuffle_epi32(pairs, _MM_SHUFFLE(2, 3, 0, 1)));
+    const __m128i upper = _mm256_extracti128_si256(pairs, 1);
+    const __m128i sums = _mm_add_epi16(_mm256_castsi256_si128(pairs), upper);
+    const int32_t sum = _mm_cvtsi128_si32(_mm_madd_epi16(sums, _mm_set1_epi16(1)));
     out->offset_pair = _mm_cvtsi128_si32(_mm_mullo_epi16(sums, _mm_set1_epi16(-8)));
+    out->upper_offset_pair = _mm_cvtsi128_si32(_mm_mullo_epi16(upper, _mm_set1_epi16(-8)));
     out->scale = scale;
-    out->scaled_sum = static_cast<float>(out->sum) * scale;
+    out->scaled_sum = static_cast<float>(sum) * scale;
   }
 
  private:

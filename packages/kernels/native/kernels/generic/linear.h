@@ -44,11 +44,13 @@ HEARTH_INLINE typename Isa::F8 linear_block(const LinearTask& task, int64_t tile
   HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
     HEARTH_UNROLL for (int i = 0; i < TILES; ++i) acc[t][i] = Isa::zero();
   }
-  const int64_t tile_bytes = kTileRows * row_bytes(dtype, task.columns);
+  const int64_t tile_bytes = kTileRows * packed_row_bytes(dtype, task.columns);
   const uint8_t* weights = task.packed + tile * tile_bytes;
   if constexpr (is_quantized(dtype)) {
     const int64_t num_blocks = task.columns / kBlockElements;
     accumulate_quantized<Isa, dtype, TILES, TOKENS>(weights, tile_bytes, task.x_blocks + token * num_blocks, num_blocks, acc);
+  } else if constexpr (dtype == Dtype::f8_e4m3) {
+    accumulate_scaled<Isa, TILES, TOKENS>(weights, tile_bytes, task.x + token * task.x_stride, task.x_stride, task.columns, acc);
   } else {
     accumulate_plain<Isa, dtype, TILES, TOKENS>(weights, tile_bytes, task.x + token * task.x_stride, task.x_stride,
                                                 task.columns, acc);

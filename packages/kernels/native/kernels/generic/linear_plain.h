@@ -1,7 +1,8 @@
 #pragma once
 
-// Block of a product with f32, f16 or bf16 weights: acc[t][i] = fma(w_i[k], x_t[k], acc[t][i]) in ascending k, weights
-// widened exactly. A tile holds, for each k, the 8 elements of its rows.
+// Block of a product with f32, f16, bf16 or f8_e4m3 weights: acc[t][i] = fma(w_i[k], x_t[k], acc[t][i]) in ascending k,
+// weights widened exactly. A tile holds, for each k, the 8 elements of its rows. Those of f8_e4m3 are kept as f16, which
+// holds them exactly: processors widen f16 in one instruction, and f8 in none. Before each 32 of them are 8 f32 scales.
 
 #include <cstdint>
 
@@ -27,6 +28,29 @@ HEARTH_INLINE void accumulate_plain(const uint8_t* weights, int64_t tile_bytes, 
     HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
       const F8 activation = Isa::broadcast(x[t * x_stride + k]);
       HEARTH_UNROLL for (int i = 0; i < TILES; ++i) acc[t][i] = Isa::fma(w[i], activation, acc[t][i]);
+    }
+  }
+}
+
+/// w = scale · code, rounded once.
+template <class Isa, int TILES, int TOKENS>
+HEARTH_INLINE void accumulate_scaled(const uint8_t* weights, int64_t tile_bytes, const float* x, int64_t x_stride,
+                                     int64_t columns, typename Isa::F8 (&acc)[TOKENS][TILES]) {
+  using F8 = typename Isa::F8;
+  constexpr DtypeInfo kInfo = dtype_info(Dtype::f8_e4m3);
+  for (int64_t block = 0; block < columns; block += kInfo.block_elements, weights += kTileRows * kInfo.packed_block_bytes) {
+    F8 scale[TILES];
+    HEARTH_UNROLL for (int i = 0; i < TILES; ++i) scale[i] = Isa::load(reinterpret_cast<const float*>(weights + i * tile_bytes));
+    for (int64_t k = 0; k < kInfo.block_elements; ++k) {
+      F8 w[TILES];
+      HEARTH_UNROLL for (int i = 0; i < TILES; ++i) {
+        const uint8_t* codes = weights + i * tile_bytes + kTileRows * sizeof(float);
+        w[i] = Isa::mul(scale[i], load_weights<Isa, Dtype::f16>(codes, k));
+      }
+      HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
+        const F8 activation = Isa::broadcast(x[t * x_stride + block + k]);
+        HEARTH_UNROLL for (int i = 0; i < TILES; ++i) acc[t][i] = Isa::fma(w[i], activation, acc[t][i]);
+      }
     }
   }
 }

@@ -46,9 +46,14 @@ struct Portable {
     int16_t even[16];
     int16_t odd[16];
   };
-  /// Accumulates the 32 products of a block per row, in two 16-bit lanes: 16 · 15 · 127 = 30,480 fits. (Products of 16 bits are
-  /// what SSE2 has, so compilers turn the loops over lanes into vector code.)
-  struct NibbleDots {
+  /// Sums of products in two 16-bit lanes for each row, 2r and 2r + 1: of the codes with k mod 4 in {0, 1}, and of those with
+  /// {2, 3}. generic/integer_products.h sees to it that they fit. (Products of 16 bits are what SSE2 has, so compilers turn
+  /// the loops over lanes into vector code.)
+  struct Dots {
+    int16_t lane[16];
+  };
+  /// A number for each row, in both of its lanes.
+  struct RowScales {
     int16_t lane[16];
   };
 
@@ -189,18 +194,41 @@ struct Portable {
     return y;
   }
   static HEARTH_INLINE I8 zero_integers() { return I8{}; }
+  static HEARTH_INLINE I8 add(I8 a, I8 b) {
+    for (int i = 0; i < 8; ++i) a.lane[i] += b.lane[i];
+    return a;
+  }
+  static HEARTH_INLINE I8 subtract(I8 a, I8 b) {
+    for (int i = 0; i < 8; ++i) a.lane[i] -= b.lane[i];
+    return a;
+  }
+  /// Eight signed bytes, one for each row.
+  static HEARTH_INLINE F8 small_integers(uint64_t bytes) {
+    int8_t rows[8];
+    std::memcpy(rows, &bytes, sizeof rows);
+    F8 y;
+    for (int i = 0; i < 8; ++i) y.lane[i] = static_cast<float>(rows[i]);
+    return y;
+  }
   static HEARTH_INLINE Codes load_codes(const uint8_t* from) {
     Codes c;
     std::memcpy(c.byte, from, sizeof c.byte);
     return c;
   }
-  static HEARTH_INLINE Codes low_nibbles(Codes c) {
-    for (uint8_t& byte : c.byte) byte &= 15;
+  /// (byte >> shift) & mask, to the left when shift is negative. No bit of the mask is one that a shift of wider words would
+  /// bring in from a neighbour.
+  static HEARTH_INLINE Codes bits(Codes c, int shift, int mask) {
+    for (uint8_t& byte : c.byte) byte = static_cast<uint8_t>((shift < 0 ? byte << -shift : byte >> shift) & mask);
     return c;
   }
-  static HEARTH_INLINE Codes high_nibbles(Codes c) {
-    for (uint8_t& byte : c.byte) byte >>= 4;
-    return c;
+  static HEARTH_INLINE Codes either(Codes a, Codes b) {
+    for (int i = 0; i < 32; ++i) a.byte[i] |= b.byte[i];
+    return a;
+  }
+  /// table[index] of every byte, indices 0 .. 15; the table is 16-byte aligned.
+  static HEARTH_INLINE Codes look_up(const int8_t (&table)[16], Codes indices) {
+    for (uint8_t& byte : indices.byte) byte = static_cast<uint8_t>(table[byte]);
+    return indices;
   }
   static HEARTH_INLINE FourCodes broadcast_codes(const int8_t* from) {
     FourCodes c;
@@ -212,18 +240,44 @@ struct Portable {
     }
     return c;
   }
-  static HEARTH_INLINE NibbleDots nibble_zero() { return NibbleDots{}; }
-  /// The start value that turns Σ nibble · code into Σ (nibble - 8) · code: -8 · Σ codes, spread over the lanes of a row.
-  static HEARTH_INLINE NibbleDots nibble_offset(const ActivationBlock& x) {
-    NibbleDots d;
-    std::memcpy(d.lane, &x.offset_pair, sizeof x.offset_pair);
-    for (int i = 2; i < 16; ++i) d.lane[i] = d.lane[i - 2];
+  /// Eight signed bytes, one for each row.
+  static HEARTH_INLINE RowScales row_scales(uint64_t bytes) {
+    int8_t rows[8];
+    std::memcpy(rows, &bytes, sizeof rows);
+    RowScales scales;
+    for (int i = 0; i < 16; ++i) scales.lane[i] = rows[i / 2];
+    return scales;
+  }
+  /// Eight numbers below 2^15.
+  static HEARTH_INLINE RowScales load_row_scales(const uint16_t* from) {
+    RowScales scales;
+    for (int i = 0; i < 16; ++i) scales.lane[i] = static_cast<int16_t>(from[i / 2]);
+    return scales;
+  }
+  static HEARTH_INLINE Dots no_dots() { return Dots{}; }
+  /// -8 · the pair sums of a block, for each row; of its codes 16 .. 31; of its codes 0 .. 15.
+  static HEARTH_INLINE Dots offsets(const ActivationBlock& x) { return pair_dots(x.offset_pair); }
+  static HEARTH_INLINE Dots upper_offsets(const ActivationBlock& x) { return pair_dots(x.upper_offset_pair); }
+  static HEARTH_INLINE Dots lower_offsets(const ActivationBlock& x) {
+    Dots d = offsets(x);
+    const Dots upper = upper_offsets(x);
+    for (int i = 0; i < 16; ++i) d.lane[i] = static_cast<int16_t>(d.lane[i] - upper.lane[i]);
     return d;
   }
-  /// d of row r += Σ nibbles[4r + j] · x[j], nibbles 0 .. 15.
-  static HEARTH_INLINE NibbleDots nibble_dot(NibbleDots d, Codes nibbles, FourCodes x) {
+  /// d · 2^shift, -3 <= shift <= 2, where that is an integer of 16 bits.
+  static HEARTH_INLINE Dots shifted(Dots d, int shift) {
+    for (int16_t& lane : d.lane) lane = static_cast<int16_t>(lane * (1 << (shift + 3)) / 8);
+    return d;
+  }
+  /// d · scales, where that fits 16 bits.
+  static HEARTH_INLINE Dots times(Dots d, RowScales scales) {
+    for (int i = 0; i < 16; ++i) d.lane[i] = static_cast<int16_t>(d.lane[i] * scales.lane[i]);
+    return d;
+  }
+  /// d of row r += Σ codes[4r + j] · x[j], codes 0 .. 63.
+  static HEARTH_INLINE Dots dot(Dots d, Codes codes, FourCodes x) {
     uint16_t words[16];
-    std::memcpy(words, nibbles.byte, sizeof words);
+    std::memcpy(words, codes.byte, sizeof words);
     for (int i = 0; i < 16; ++i) {
       const int16_t low = static_cast<int16_t>(words[i] & 255);
       const int16_t high = static_cast<int16_t>(words[i] >> 8);
@@ -231,27 +285,48 @@ struct Portable {
     }
     return d;
   }
-  static HEARTH_INLINE I8 nibble_total(NibbleDots d) {
+  static HEARTH_INLINE I8 total(Dots d) {
     I8 total;
     for (int r = 0; r < 8; ++r) total.lane[r] = d.lane[2 * r] + d.lane[2 * r + 1];
     return total;
   }
-  /// d[r] += Σ codes[4r + j] · x[j], codes signed. A pair of products is at most 2 · 128 · 127 = 32,512: 16 bits hold one pair.
-  static HEARTH_INLINE I8 signed_dot(I8 d, Codes codes, FourCodes x) {
-    int16_t words[16];
-    std::memcpy(words, codes.byte, sizeof words);
-    int16_t pairs[16];
-    for (int i = 0; i < 16; ++i) {
-      const int16_t low = static_cast<int8_t>(words[i]);
-      const int16_t high = static_cast<int16_t>(words[i] >> 8);
-      pairs[i] = static_cast<int16_t>(static_cast<int16_t>(low * x.even[i]) + static_cast<int16_t>(high * x.odd[i]));
+  /// The sum of a row's lanes · its scale, in 32 bits.
+  static HEARTH_INLINE I8 total(Dots d, RowScales scales) {
+    I8 total;
+    for (int r = 0; r < 8; ++r) {
+      total.lane[r] = d.lane[2 * r] * scales.lane[2 * r] + d.lane[2 * r + 1] * scales.lane[2 * r + 1];
     }
-    for (int r = 0; r < 8; ++r) d.lane[r] += pairs[2 * r] + pairs[2 * r + 1];
-    return d;
+    return total;
+  }
+  /// d[r] += Σ codes[4r + j] · x[j], codes signed.
+  static HEARTH_INLINE I8 signed_dot(I8 d, Codes codes, FourCodes x) { return add(d, total(signed_pairs(codes, x))); }
+  /// d[r] += scales[r] · Σ codes[4r + j] · x[j]
+  static HEARTH_INLINE I8 signed_dot(I8 d, Codes codes, FourCodes x, RowScales scales) {
+    return add(d, total(signed_pairs(codes, x), scales));
   }
 
   /// Quantizes 32 activations.
   static HEARTH_INLINE void quantize_block(const float* x, ActivationBlock* out) { scalar::quantize_block(x, out); }
+
+ private:
+  static HEARTH_INLINE Dots pair_dots(int32_t pair) {
+    Dots d;
+    std::memcpy(d.lane, &pair, sizeof pair);
+    for (int i = 2; i < 16; ++i) d.lane[i] = d.lane[i - 2];
+    return d;
+  }
+  /// A pair of products is at most 2 · 128 · 127 = 32,512: 16 bits hold one pair.
+  static HEARTH_INLINE Dots signed_pairs(Codes codes, FourCodes x) {
+    int16_t words[16];
+    std::memcpy(words, codes.byte, sizeof words);
+    Dots pairs;
+    for (int i = 0; i < 16; ++i) {
+      const int16_t low = static_cast<int8_t>(words[i]);
+      const int16_t high = static_cast<int16_t>(words[i] >> 8);
+      pairs.lane[i] = static_cast<int16_t>(static_cast<int16_t>(low * x.even[i]) + static_cast<int16_t>(high * x.odd[i]));
+    }
+    return pairs;
+  }
 };
 
 }  // namespace hearth

@@ -136,6 +136,13 @@ static HEARTH_INLINE uint16_t f32_to_f16(float x) {
   return static_cast<uint16_t>(sign | half);
 }
 
+/// -8 · two sums, each as 16 bits of a word (activation_block.h).
+static HEARTH_INLINE int32_t offset_pair(const int32_t (&sums)[2]) {
+  const uint32_t low = static_cast<uint32_t>(-8 * sums[0]) & 0xffffu;
+  const uint32_t high = static_cast<uint32_t>(-8 * sums[1]) << 16;
+  return static_cast<int32_t>(high | low);
+}
+
 static HEARTH_INLINE void quantize_block(const float* x, ActivationBlock* out) {
   float largest = 0.0f;
   for (int i = 0; i < 32; ++i) {
@@ -145,19 +152,19 @@ static HEARTH_INLINE void quantize_block(const float* x, ActivationBlock* out) {
   const bool is_zero = largest < 0x1p-120f;
   const float scale = is_zero ? 0.0f : largest / 127.0f;
   const float inverse = is_zero ? 0.0f : 127.0f / largest;
-  int32_t pair_sums[2] = {0, 0};
+  /// Of each half: codes with k mod 4 in {0, 1}, and in {2, 3}.
+  int32_t sums[2][2] = {};
   for (int i = 0; i < 32; ++i) {
     // Adding 1.5 · 2^23 rounds to an integer, halves to even, which is then in the low bits.
     const int8_t code = static_cast<int8_t>(bits_of(x[i] * inverse + 12582912.0f) & 0xffu);
     out->codes[i] = code;
-    pair_sums[(i >> 1) & 1] += code;
+    sums[i >> 4][(i >> 1) & 1] += code;
   }
+  const int32_t all[2] = {sums[0][0] + sums[1][0], sums[0][1] + sums[1][1]};
   out->scale = scale;
-  out->sum = pair_sums[0] + pair_sums[1];
-  out->scaled_sum = static_cast<float>(out->sum) * scale;
-  const uint32_t low = static_cast<uint32_t>(-8 * pair_sums[0]) & 0xffffu;
-  const uint32_t high = static_cast<uint32_t>(-8 * pair_sums[1]) << 16;
-  out->offset_pair = static_cast<int32_t>(high | low);
+  out->scaled_sum = static_cast<float>(all[0] + all[1]) * scale;
+  out->offset_pair = offset_pair(all);
+  out->upper_offset_pair = offset_pair(sums[1]);
 }
 
 }  // namespace scalar

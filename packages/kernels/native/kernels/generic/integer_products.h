@@ -1,0 +1,158 @@
+#pragma once
+
+// isum = Σ_s sub_s · Σ code · x of one chunk, for TILES tiles x TOKENS tokens, exact in integers (docs/numerics.md,
+// "linear, quantized weights"): the integer part of every quantized type. `block` is the tile's block, tile i's lies
+// i · tile_bytes further; x[t · x_stride] are the activations of token t.
+//
+// Codes are unsigned bytes for as long as possible, because products of unsigned by signed bytes are what processors
+// add in pairs to 16 bits. Why 16 bits suffice: a lane gets two products of each group. With an offset it starts at
+// -offset · (sum of all activation codes it will meet), so after any number of groups it holds one term for each code:
+// (code - offset) · x where it has been, -offset · x where not, at most offset · 127 each. That is
+//
+//   16 terms of  8 · 127 = 16,256   4 bits less  8, a whole chunk
+//   16 terms of 16 · 127 = 32,512   5 bits less 16, a whole chunk; 4 bits less a zero point of up to 16
+//    8 terms of 32 · 127 = 32,512   6 bits less 32, half a chunk
+//    8 terms of  4 · 127            3 bits less 4, half a chunk
+//   16 terms of 15 · 127 = 30,480   4 bits as they are
+//    8 terms of  3 · 127            2 bits as they are, half a chunk
+//
+// A single pair is at most 2 · 63 · 127 = 16,002. Codes of 5 bits without an offset are taken less 16 all the same, and
+// 16 · Σ x is added to the total.
+
+#include <cstdint>
+
+#include "kernels/activation_block.h"
+#include "kernels/compiler.h"
+#include "kernels/generic/block_fields.h"
+
+namespace hearth {
+
+/// Word `group` of the planes of a chunk.
+template <class Isa>
+HEARTH_INLINE typename Isa::Codes load_plane(const uint8_t* chunk, int group) {
+  return Isa::load_codes(chunk + group * kTileRows * 4);
+}
+
+/// Codes of group g, elements 4g .. 4g + 3 of a chunk, as unsigned bytes.
+template <class Isa, int code_bits>
+HEARTH_INLINE typename Isa::Codes load_group(const uint8_t* chunk, int g) {
+  using Codes = typename Isa::Codes;
+  if constexpr (code_bits == 8) {
+    return load_plane<Isa>(chunk, g);
+  } else if constexpr (code_bits >= 4) {
+    const Codes nibbles = Isa::bits(load_plane<Isa>(chunk, g % 4), g / 4 * 4, 15);
+    if constexpr (code_bits == 5) return Isa::either(nibbles, Isa::bits(load_plane<Isa>(chunk, 4), g - 4, 16));
+    if constexpr (code_bits == 6) return Isa::either(nibbles, Isa::bits(load_plane<Isa>(chunk, 4 + g % 2), g / 2 * 2 - 4, 48));
+    return nibbles;
+  } else {
+    const Codes pairs = Isa::bits(load_plane<Isa>(chunk, g % 2), g / 2 * 2, 3);
+    if constexpr (code_bits == 3) return Isa::either(pairs, Isa::bits(load_plane<Isa>(chunk, 2), g - 2, 4));
+    return pairs;
+  }
+}
+
+/// The offset that 16-bit lanes take off: that of the format, or 16 for codes of 5 bits without one.
+static constexpr int32_t lane_offset(const BlockFormat& format) { return format.code_bits == 5 ? 16 : format.offset; }
+
+/// -offset · Σ x of what a lane will meet, from -8 · Σ x: exact also where it divides.
+template <class Isa, Dtype dtype>
+HEARTH_INLINE typename Isa::Dots start_dots(const ActivationBlock& x, int part) {
+  constexpr BlockFormat format = block_format(dtype);
+  constexpr int32_t offset = lane_offset(format);
+  if constexpr (offset == 0) {
+    return Isa::no_dots();
+  } else {
+    constexpr int shift = offset == 4 ? -1 : offset == 8 ? 0 : offset == 16 ? 1 : 2;
+    if constexpr (format.sub_scales == 2) return Isa::shifted(part == 0 ? Isa::lower_offsets(x) : Isa::upper_offsets(x), shift);
+    return Isa::shifted(Isa::offsets(x), shift);
+  }
+}
+
+/// sub_s · the sums of a part.
+template <class Isa, Dtype dtype>
+HEARTH_INLINE typename Isa::I8 part_total(typename Isa::Dots dots, const uint8_t* block, int64_t sub_scale) {
+  if constexpr (block_format(dtype).sub_scales == 0) return Isa::total(dots);
+  else return Isa::total(dots, Isa::row_scales(sub_scale_bytes<dtype>(block, sub_scale)));
+}
+
+/// Formats whose codes are unsigned: less an offset or a zero point.
+template <class Isa, Dtype dtype, int TILES, int TOKENS>
+HEARTH_INLINE void unsigned_products(const uint8_t* block, int64_t chunk, int64_t tile_bytes, const ActivationBlock* x,
+                                     int64_t x_stride, typename Isa::I8 (&isum)[TOKENS][TILES]) {
+  constexpr BlockFormat format = block_format(dtype);
+  /// Parts of a chunk that have a scale of their own; a part is walked two groups at a time, which share a plane.
+  constexpr int kParts = format.sub_scales == 2 ? 2 : 1;
+  constexpr int kSteps = 4 / kParts;
+  const uint8_t* codes = block + header_bytes(format) + chunk * chunk_bytes(format);
+  HEARTH_UNROLL for (int part = 0; part < kParts; ++part) {
+    typename Isa::Dots dots[TOKENS][TILES];
+    HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
+      HEARTH_UNROLL for (int i = 0; i < TILES; ++i) {
+        if constexpr (format.kind == CodeKind::zero_point) {
+          const typename Isa::RowScales zeros = Isa::load_row_scales(block_half(block + i * tile_bytes, 1));
+          dots[t][i] = Isa::times(Isa::shifted(Isa::offsets(x[t * x_stride]), -3), zeros);
+        } else {
+          dots[t][i] = start_dots<Isa, dtype>(x[t * x_stride], part);
+        }
+      }
+    }
+    HEARTH_UNROLL for (int step = 0; step < kSteps; ++step) {
+      const int g = 4 * part + step;
+      typename Isa::Codes low[TILES], high[TILES];
+      HEARTH_UNROLL for (int i = 0; i < TILES; ++i) {
+        low[i] = load_group<Isa, format.code_bits>(codes + i * tile_bytes, g);
+        high[i] = load_group<Isa, format.code_bits>(codes + i * tile_bytes, g + kSteps);
+      }
+      HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
+        const int8_t* activations = x[t * x_stride].codes;
+        const typename Isa::FourCodes x_low = Isa::broadcast_codes(activations + 4 * g);
+        HEARTH_UNROLL for (int i = 0; i < TILES; ++i) dots[t][i] = Isa::dot(dots[t][i], low[i], x_low);
+        const typename Isa::FourCodes x_high = Isa::broadcast_codes(activations + 4 * (g + kSteps));
+        HEARTH_UNROLL for (int i = 0; i < TILES; ++i) dots[t][i] = Isa::dot(dots[t][i], high[i], x_high);
+      }
+    }
+    HEARTH_UNROLL for (int i = 0; i < TILES; ++i) {
+      const uint8_t* tile_block = block + i * tile_bytes;
+      const int64_t sub_scale = chunk * kParts + part;
+      HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
+        typename Isa::I8 sum = part_total<Isa, dtype>(dots[t][i], tile_block, sub_scale);
+        if constexpr (lane_offset(format) != format.offset) {
+          const typename Isa::Dots taken = start_dots<Isa, dtype>(x[t * x_stride], part);
+          sum = Isa::subtract(sum, part_total<Isa, dtype>(taken, tile_block, sub_scale));
+        }
+        isum[t][i] = part == 0 ? sum : Isa::add(isum[t][i], sum);
+      }
+    }
+  }
+}
+
+/// Formats whose codes are signed bytes, or become them through the table.
+template <class Isa, Dtype dtype, int TILES, int TOKENS>
+HEARTH_INLINE void signed_products(const uint8_t* block, int64_t chunk, int64_t tile_bytes, const ActivationBlock* x,
+                                   int64_t x_stride, typename Isa::I8 (&isum)[TOKENS][TILES]) {
+  constexpr BlockFormat format = block_format(dtype);
+  const uint8_t* codes = block + header_bytes(format) + chunk * chunk_bytes(format);
+  HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
+    HEARTH_UNROLL for (int i = 0; i < TILES; ++i) isum[t][i] = Isa::zero_integers();
+  }
+  [[maybe_unused]] typename Isa::RowScales scales[TILES];
+  if constexpr (format.sub_scales == 1) {
+    HEARTH_UNROLL for (int i = 0; i < TILES; ++i) scales[i] = Isa::row_scales(sub_scale_bytes<dtype>(block + i * tile_bytes, chunk));
+  }
+  HEARTH_UNROLL for (int g = 0; g < 8; ++g) {
+    typename Isa::Codes w[TILES];
+    HEARTH_UNROLL for (int i = 0; i < TILES; ++i) {
+      w[i] = load_group<Isa, format.code_bits>(codes + i * tile_bytes, g);
+      if constexpr (format.kind == CodeKind::table) w[i] = Isa::look_up(kTableValues, w[i]);
+    }
+    HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
+      const typename Isa::FourCodes four = Isa::broadcast_codes(x[t * x_stride].codes + 4 * g);
+      HEARTH_UNROLL for (int i = 0; i < TILES; ++i) {
+        if constexpr (format.sub_scales == 1) isum[t][i] = Isa::signed_dot(isum[t][i], w[i], four, scales[i]);
+        else isum[t][i] = Isa::signed_dot(isum[t][i], w[i], four);
+      }
+    }
+  }
+}
+
+}  // namespace hearth
