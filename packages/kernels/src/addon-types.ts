@@ -82,7 +82,11 @@ export interface NativeExecutable {
 /** For tests: elementary functions of a variant, and the allocation counter. */
 export interface AddonTesting {
   allocationCount(): number;
-  elementary(variant: string, name: 'exp' | 'log' | 'sin' | 'cos', x: Float32Array): Float32Array;
+  elementary(
+    variant: string,
+    name: 'exp' | 'log' | 'tanh' | 'silu' | 'gelu-tanh' | 'sin' | 'cos',
+    x: Float32Array,
+  ): Float32Array;
   fma(variant: string, a: Float32Array, b: Float32Array, c: Float32Array): Float32Array;
   halfToFloat(variant: string, x: Uint16Array): Float32Array;
   floatToHalf(variant: string, x: Float32Array): Uint16Array;

@@ -1,6 +1,10 @@
+import type { WeightDtype } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { cpuBackend, supportedVariants } from './__fixtures__/backends.ts';
 import { firstBlocks, makeBatch } from './__fixtures__/batches.ts';
+import { vector, view } from './__fixtures__/compare-ops.ts';
+import { compileOps, type OpProgram } from './__fixtures__/op-program.ts';
+import { randomFloats, seededRandom } from './__fixtures__/random.ts';
 import { tinyLlama } from './__fixtures__/tiny-llama.ts';
 import { loadAddon } from './load-addon.ts';
 
@@ -24,4 +28,73 @@ describe.each(supportedVariants)('steps (%s)', (variant) => {
     await executable.step(makeBatch([{ tokenIds: [7], start: 301, blocks }]), { output });
     expect(testing.allocationCount()).toBe(afterFirst);
   });
+
+  it('of the ops of other families allocate nothing after the first one', async () => {
+    const { testing } = loadAddon();
+    const { executable, dispose } = await compileOps(await cpuBackend({ variant, numThreads: 2 }), manyOps());
+    const step = (tokens: number) => {
+      const tokenIds = Array.from({ length: tokens }, (_, t) => (t * 29) % 100);
+      return executable.step(makeBatch([{ tokenIds, start: 0, blocks: [0, 1, 2, 3, 4, 5, 6] }]));
+    };
+    await step(1);
+    const afterFirst = testing.allocationCount();
+    for (const tokens of [100, 1, 64, 3, 100]) await step(tokens);
+    expect(testing.allocationCount()).toBe(afterFirst);
+    await dispose();
+  });
 });
+
+/** Embeddings by position, norms, a capped attention with a window, activations, and a mixture of experts that takes several runs. */
+function manyOps(): OpProgram {
+  const random = seededRandom(1);
+  const matrix = (rows: number, columns: number, dtype: WeightDtype) =>
+    ({ role: 'matrix', shape: [rows, columns], values: randomFloats(random, rows * columns, 0.2), dtype }) as const;
+  const [x, y, router] = [view(0, 0, 32), view(1, 0, 32), view(0, 32, 4)];
+  return {
+    input: randomFloats(random, 100 * 36),
+    inputWidth: 36,
+    buffers: [32],
+    weights: [
+      matrix(100, 32, 'f16'),
+      vector(new Float32Array(32).fill(1)),
+      vector(new Float32Array(8).fill(1)),
+      matrix(64, 32, 'q4_0'),
+      matrix(32, 64, 'f16'),
+      matrix(64, 32, 'f32'),
+    ],
+    frame: { cacheLayers: [{ numKvHeads: 1, headDim: 8, group: 0 }], cacheGroups: [{ window: 20 }] },
+    ops: [
+      { kind: 'embed', name: 'embed', weight: 0, ids: 'positions', scale: 3, out: y },
+      { kind: 'layer-norm', name: 'norm', x: y, weight: 1, bias: 1, eps: 1e-5, out: x },
+      { kind: 'rms-norm', name: 'norm', x, weight: 2, eps: 1e-5, out: y },
+      { kind: 'write-cache', name: 'cache', layer: 0, k: view(0, 0, 8), v: view(0, 8, 8) },
+      {
+        kind: 'attention',
+        name: 'attention',
+        layer: 0,
+        q: y,
+        out: x,
+        numHeads: 4,
+        scale: 1,
+        window: 20,
+        softcap: 30,
+      },
+      { kind: 'activation', name: 'act', activation: 'gelu-tanh', x, out: x },
+      { kind: 'softcap', name: 'cap', x: y, cap: 5 },
+      { kind: 'add', name: 'add', residual: x, delta: y },
+      {
+        kind: 'moe-mlp',
+        name: 'moe',
+        x,
+        routerLogits: router,
+        gates: [3, 3, 5, 3],
+        ups: [3, 5, 5, 3],
+        downs: [4, 4, 4, 4],
+        numExpertsPerToken: 3,
+        normalizeWeights: true,
+        activation: 'silu',
+        out: y,
+      },
+    ],
+  };
+}

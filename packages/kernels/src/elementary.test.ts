@@ -1,4 +1,4 @@
-import { exp32, f16ToF32, f32ToF16, fma32, log32 } from '@hearth/core';
+import { exp32, f16ToF32, f32ToF16, fma32, log32, tanh32 } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { supportedVariants } from './__fixtures__/backends.ts';
 import { firstDifference } from './__fixtures__/bits.ts';
@@ -41,6 +41,27 @@ describe.each(supportedVariants)('elementary functions (%s)', (variant) => {
   it('log', () => {
     const x = concat(specials, floatsBetween(1e-45, 3.4e38, 60_000), floatsBetween(0.5, 2, 40_000));
     expect(firstDifference(testing.elementary(variant, 'log', x), x.map(log32))).toBeNull();
+  });
+
+  it('tanh', () => {
+    const half = concat(floatsBetween(1e-45, 3.4e38, 60_000), floatsBetween(0.6, 0.65, 20_000));
+    const x = concat(
+      specials,
+      half,
+      half.map((value) => -value),
+    );
+    expect(firstDifference(testing.elementary(variant, 'tanh', x), x.map(tanh32))).toBeNull();
+  });
+
+  it('silu and gelu-tanh', () => {
+    const half = concat(floatsBetween(1e-45, 3.4e38, 40_000), floatsBetween(0.01, 100, 40_000));
+    const x = concat(
+      specials,
+      half,
+      half.map((value) => -value),
+    );
+    expect(firstDifference(testing.elementary(variant, 'silu', x), x.map(silu))).toBeNull();
+    expect(firstDifference(testing.elementary(variant, 'gelu-tanh', x), x.map(geluTanh))).toBeNull();
   });
 
   it('sin and cos', () => {
@@ -97,7 +118,18 @@ describe.each(supportedVariants)('elementary functions (%s)', (variant) => {
   });
 });
 
-/** The definition in docs/numerics.md, written out once more. */
+// Definitions of docs/numerics.md, written out once more.
+
+function silu(x: number): number {
+  return Math.fround(x / Math.fround(1 + exp32(-x)));
+}
+
+function geluTanh(x: number): number {
+  const z = Math.fround(x * x);
+  const u = Math.fround(x * fma32(z, Math.fround(0.035677408136), Math.fround(0.797884560803)));
+  return Math.fround(x / Math.fround(1 + exp32(-Math.fround(u + u))));
+}
+
 function sinCos(angle: number): { sin: number; cos: number } {
   const n = Math.floor(angle * 0.6366197723675814 + 0.5);
   let r = angle - n * 1.5707963267341256;

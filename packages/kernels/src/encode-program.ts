@@ -1,25 +1,34 @@
-import { type CacheGroupSpec, type Op, type Program, type RowKind, UnsupportedError, type View } from '@hearth/core';
+import type { Activation, CacheGroupSpec, EmbedOp, Op, Program, RowKind, View } from '@hearth/core';
 
 /** First word. Raised with every change of the encoding, here and in native/program/decode_program.cc. */
-const ENCODING_VERSION = 1;
+const ENCODING_VERSION = 2;
 const NO_BIAS = -1;
 
 const rowKinds: Readonly<Record<RowKind, number>> = { tokens: 0, outputs: 1 };
+
+const embedIds: Readonly<Record<EmbedOp['ids'], number>> = { tokens: 0, positions: 1 };
+
+/** Numbers of native/kernels/activation_function.h. */
+const activations: Readonly<Record<Activation, number>> = { silu: 0, 'gelu-tanh': 1 };
 
 /** In the order of the `Op` variant of native/program/program.h. */
 const opKinds: Readonly<Record<Op['kind'], number>> = {
   embed: 0,
   'rope-table': 1,
   'rms-norm': 2,
-  'add-rms-norm': 3,
-  add: 4,
-  linear: 5,
-  rope: 6,
-  'write-cache': 7,
-  attention: 8,
-  'gated-activation': 9,
-  'gather-rows': 10,
-  capture: 11,
+  'layer-norm': 3,
+  'add-rms-norm': 4,
+  add: 5,
+  linear: 6,
+  rope: 7,
+  'write-cache': 8,
+  attention: 9,
+  activation: 10,
+  'gated-activation': 11,
+  softcap: 12,
+  'moe-mlp': 13,
+  'gather-rows': 14,
+  capture: 15,
 };
 
 /** Appends integers, and floats by their f32 bits. */
@@ -57,7 +66,6 @@ class WordWriter {
  * The words that native/program/decode_program.cc reads. Names stay behind: native code knows ops by their index.
  *
  * @param weightIndices index in the native weights, by weight id
- * @throws UnsupportedError when an op asks for something that this backend does not do
  */
 export function encodeProgram(program: Program, weightIndices: readonly number[]): Int32Array {
   const words = new WordWriter();
@@ -82,7 +90,8 @@ function encodeOp(words: WordWriter, op: Op, weightIndices: readonly number[]): 
   words.integers(opKinds[op.kind]);
   switch (op.kind) {
     case 'embed':
-      words.integers(weight(op.weight));
+      words.integers(weight(op.weight), embedIds[op.ids]);
+      words.real(op.scale);
       words.view(op.out);
       break;
     case 'rope-table':
@@ -92,6 +101,12 @@ function encodeOp(words: WordWriter, op: Op, weightIndices: readonly number[]): 
     case 'rms-norm':
       words.view(op.x);
       words.integers(weight(op.weight));
+      words.real(op.eps);
+      words.view(op.out);
+      break;
+    case 'layer-norm':
+      words.view(op.x);
+      words.integers(weight(op.weight), weight(op.bias));
       words.real(op.eps);
       words.view(op.out);
       break;
@@ -125,19 +140,37 @@ function encodeOp(words: WordWriter, op: Op, weightIndices: readonly number[]): 
       words.view(op.v);
       break;
     case 'attention':
-      if (op.softcap !== null) throw unsupported(op, 'softcap');
       words.integers(op.layer);
       words.view(op.q);
       words.view(op.out);
       words.integers(op.numHeads);
       words.real(op.scale);
       words.integers(op.window ?? 0);
+      words.real(op.softcap ?? 0);
+      break;
+    case 'activation':
+      words.integers(activations[op.activation]);
+      words.view(op.x);
+      words.view(op.out);
       break;
     case 'gated-activation':
-      if (op.activation !== 'silu') throw unsupported(op, `the activation ${op.activation}`);
+      words.integers(activations[op.activation]);
       words.view(op.gate);
       words.view(op.up);
       words.view(op.out);
+      break;
+    case 'softcap':
+      words.view(op.x);
+      words.real(op.cap);
+      break;
+    case 'moe-mlp':
+      words.view(op.x);
+      words.view(op.routerLogits);
+      words.view(op.out);
+      words.integers(activations[op.activation], op.numExpertsPerToken, op.normalizeWeights ? 1 : 0);
+      words.list([...op.gates.keys()], (i) => {
+        words.integers(weight(op.gates[i]!), weight(op.ups[i] ?? -1), weight(op.downs[i] ?? -1));
+      });
       break;
     case 'gather-rows':
       words.view(op.x);
@@ -148,10 +181,4 @@ function encodeOp(words: WordWriter, op: Op, weightIndices: readonly number[]): 
       words.integers(op.capture);
       break;
   }
-}
-
-function unsupported(op: Op, what: string): UnsupportedError {
-  return new UnsupportedError(`The CPU backend does not have ${what}, which ${op.name} needs.`, {
-    details: { op: op.name },
-  });
 }

@@ -234,15 +234,6 @@ describe('compile', () => {
     await expect(backend.compile(program, none, options)).rejects.toThrow(/needs the weight .* not loaded/);
     await none.dispose();
   });
-
-  it('refuses a softcap by name', async () => {
-    const backend = await cpuBackend();
-    const editProgram = (program: Awaited<ReturnType<typeof tinyLlama>>['program']) => ({
-      ...program,
-      ops: program.ops.map((op) => (op.kind === 'attention' ? { ...op, softcap: 30 } : op)),
-    });
-    await expect(tinyLlama(backend, { editProgram })).rejects.toThrow(UnsupportedError);
-  });
 });
 
 describe('the cache', () => {

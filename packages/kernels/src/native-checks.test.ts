@@ -24,7 +24,20 @@ beforeAll(async () => {
 
 afterAll(() => runtime.dispose());
 
-/** embed, norm, rope, write-cache, attention, gather, head: one of each kind that has something to get wrong. */
+async function addZeros(rows: number, columns: number): Promise<void> {
+  const index = weights.addMatrix(f32, rows, columns, undefined);
+  await weights.packBytes(index, new Uint8Array(rows * columns * 4), 0, rows);
+}
+
+beforeAll(async () => {
+  await addZeros(64, 16); // 3: positions
+  weights.addVector(new Float32Array(4).fill(1)); // 4: norm of groups
+  await addZeros(3, 16); // 5: router
+  await addZeros(8, 16); // 6: gates and ups of the experts
+  await addZeros(16, 8); // 7: downs
+});
+
+/** One op of each kind that has something to get wrong. */
 function goodProgram(): Program {
   const buffers = [
     { rows: 'tokens', width: 16, offset: 0 },
@@ -32,9 +45,10 @@ function goodProgram(): Program {
     { rows: 'tokens', width: 4, offset: 32 },
     { rows: 'outputs', width: 16, offset: 0 },
     { rows: 'outputs', width: 10, offset: 16 },
+    { rows: 'tokens', width: 3, offset: 48 },
   ] as const;
   const ops: Op[] = [
-    { kind: 'embed', name: 'embed', weight: 0, out: view(0, 16) },
+    { kind: 'embed', name: 'embed', weight: 0, ids: 'tokens', scale: 1, out: view(0, 16) },
     { kind: 'rope-table', name: 'table', rope: 0, out: view(2, 4) },
     { kind: 'rms-norm', name: 'norm', x: view(0, 16), weight: 1, eps: 1e-5, out: view(1, 16) },
     { kind: 'rope', name: 'rope', x: view(1, 8), table: view(2, 4), headDim: 4, rotaryDim: 4 },
@@ -54,6 +68,33 @@ function goodProgram(): Program {
     { kind: 'gather-rows', name: 'gather', x: view(0, 16), out: view(3, 16) },
     { kind: 'linear', name: 'head', x: view(3, 16), weights: [0], biases: [null], out: view(4, 10) },
     { kind: 'capture', name: 'capture', x: view(0, 16), capture: 0 },
+    { kind: 'embed', name: 'positions', weight: 3, ids: 'positions', scale: 2, out: view(0, 16) },
+    { kind: 'layer-norm', name: 'layer-norm', x: view(0, 16), weight: 1, bias: 1, eps: 1e-5, out: view(1, 16) },
+    { kind: 'rms-norm', name: 'group-norm', x: view(1, 16), weight: 4, eps: 1e-5, out: view(0, 16) },
+    { kind: 'activation', name: 'gelu', activation: 'gelu-tanh', x: view(0, 16), out: view(0, 16) },
+    {
+      kind: 'gated-activation',
+      name: 'gated',
+      activation: 'silu',
+      gate: view(0, 8),
+      up: view(0, 8, 8),
+      out: view(0, 8),
+    },
+    { kind: 'softcap', name: 'softcap', x: view(0, 16), cap: 30 },
+    { kind: 'linear', name: 'router', x: view(0, 16), weights: [5], biases: [null], out: view(5, 3) },
+    {
+      kind: 'moe-mlp',
+      name: 'moe',
+      x: view(0, 16),
+      routerLogits: view(5, 3),
+      gates: [6, 6, 6],
+      ups: [6, 6, 6],
+      downs: [7, 7, 7],
+      numExpertsPerToken: 2,
+      normalizeWeights: true,
+      activation: 'silu',
+      out: view(1, 16),
+    },
   ];
   return {
     name: 'native-checks',
@@ -62,7 +103,7 @@ function goodProgram(): Program {
     contextLength: 64,
     weights: [],
     buffers,
-    arenaWidth: { tokens: 48, outputs: 32 },
+    arenaWidth: { tokens: 64, outputs: 32 },
     ropes: [{ rotaryDim: 4, attentionScaling: 1, invFreq: Float32Array.of(1, 0.1) }],
     cacheGroups: [{ window: null }],
     cacheLayers: [{ numKvHeads: 1, headDim: 4, group: 0 }],
@@ -73,7 +114,7 @@ function goodProgram(): Program {
   };
 }
 
-const indices = [0, 1, 2];
+const indices = [0, 1, 2, 3, 4, 5, 6, 7];
 const cacheOptions = Int32Array.of(1, 16, 4);
 
 function compile(words: Int32Array, maxTokens = 8, maxOutputRows = 4, cache = cacheOptions): NativeExecutable {
@@ -99,9 +140,9 @@ describe('a program', () => {
     ['columns past a buffer', setOp(2, { out: view(1, 16, 1) }), /op 2: out takes columns 1 to 17/],
     ['a negative column', setOp(2, { out: view(1, 16, -1) }), /negative/],
     ['rows of the wrong kind', setOp(0, { out: view(3, 16) }), /op 0: out has the wrong kind of rows/],
-    ['an unknown weight', setOp(0, { weight: 7 }), /There is no weight -1/],
+    ['an unknown weight', setOp(0, { weight: 8 }), /There is no weight -1/],
     ['a vector for a matrix', setOp(0, { weight: 1 }), /not a complete matrix/],
-    ['a matrix for a vector', setOp(2, { weight: 0 }), /not a vector of 16/],
+    ['a matrix for a vector', setOp(2, { weight: 0 }), /not a vector/],
     ['a matrix that was never packed', setOp(8, { weights: [2] }), /weight 2 is not a complete matrix/],
     ['a matrix of another width', setOp(8, { x: view(3, 8) }), /16 columns, expected 8/],
     ['an output of another width', setOp(8, { out: view(4, 9) }), /op 8: out is 9 wide, expected 10/],
@@ -119,7 +160,37 @@ describe('a program', () => {
     ['heads that do not share', setOp(5, { numHeads: 0 }), /0 heads cannot share/],
     ['queries of another width', setOp(5, { numHeads: 4 }), /q is 8 wide, expected 16/],
     ['a scale that is not finite', setOp(5, { scale: Infinity }), /scale/],
+    ['a softcap of attention below 0', setOp(5, { softcap: -1 }), /softcap is -1/],
+    ['a softcap of attention that is NaN', setOp(5, { softcap: Number.NaN }), /softcap/],
     ['an unknown capture', setOp(9, { capture: 1 }), /no capture 1/],
+    ['a scale of embeddings that is not finite', setOp(0, { scale: Infinity }), /scale is not finite/],
+    ['a table of too few rows', setOp(10, { ids: 'tokens' }), /64 rows, expected 10/],
+    ['too few positions', setOp(10, { weight: 0 }), /10 rows for 64 positions/],
+    ['a layer norm of another width', setOp(11, { x: view(0, 8), out: view(1, 8) }), /not a vector of 8/],
+    ['a bias that is a matrix', setOp(11, { bias: 0 }), /not a vector of 16/],
+    ['an eps of a layer norm below 0', setOp(11, { eps: -1 }), /eps is -1/],
+    ['half groups', setOp(12, { x: view(1, 6), out: view(0, 6) }), /not whole groups of 4/],
+    ['a group norm of a matrix', setOp(12, { weight: 0 }), /not a vector/],
+    ['an activation that writes shifted over its input', setOp(13, { x: view(0, 8), out: view(0, 8, 4) }), /overlap/],
+    ['an activation of another width', setOp(13, { out: view(1, 8) }), /out is 8 wide, expected 16/],
+    ['a cap of 0', setOp(15, { cap: 0 }), /softcap is 0/],
+    ['a cap that is NaN', setOp(15, { cap: Number.NaN }), /softcap is nan/],
+    ['no expert', setOp(17, { gates: [], ups: [], downs: [] }), /op 17: it has no expert/],
+    ['fewer experts than logits', setOp(17, { gates: [6, 6], ups: [6, 6], downs: [7, 7] }), /3 wide, expected 2/],
+    ['more experts per token than there are', setOp(17, { numExpertsPerToken: 4 }), /chooses 4 of 3 experts/],
+    ['no experts per token', setOp(17, { numExpertsPerToken: 0 }), /chooses 0 of 3/],
+    ['negative experts per token', setOp(17, { numExpertsPerToken: -1 }), /chooses -1 of 3/],
+    ['an expert that is not there', setOp(17, { ups: [6, 6] }), /There is no weight -1/],
+    ['an expert of another width', setOp(17, { ups: [6, 0, 6] }), /weight 0 has 10 rows, expected 8/],
+    ['an expert that was never packed', setOp(17, { gates: [6, 2, 6] }), /weight 2 is not a complete matrix/],
+    ['a down projection the wrong way round', setOp(17, { downs: [7, 7, 6] }), /16 columns, expected 8/],
+    ['a mixture over its input', setOp(17, { out: view(0, 16) }), /x and out overlap/],
+    [
+      'a mixture over its router logits',
+      setOp(17, { x: view(1, 3), routerLogits: view(0, 3), out: view(0, 3) }),
+      /router logits and out overlap/,
+    ],
+    ['router logits of outputs', setOp(17, { routerLogits: view(4, 3) }), /router logits has the wrong kind/],
     ['logits of another width', (p) => ({ ...p, logits: view(4, 9) }), /logits is 9 wide/],
     ['hidden rows of tokens', (p) => ({ ...p, hidden: view(0, 16) }), /hidden has the wrong kind/],
     ['no vocabulary', (p) => ({ ...p, vocabSize: 0 }), /vocabulary 0/],

@@ -1,8 +1,9 @@
-import { type CacheDtype, NumericError, type WeightSource } from '@hearth/core';
+import { type CacheDtype, NumericError, type Op, type WeightSource } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
-import { cpuBackend, supportedVariants } from './__fixtures__/backends.ts';
+import { backendsToCompare, cpuBackend, supportedVariants } from './__fixtures__/backends.ts';
 import { makeBatch } from './__fixtures__/batches.ts';
-import { runOps } from './__fixtures__/op-program.ts';
+import { vector, view } from './__fixtures__/compare-ops.ts';
+import { runOps, type TestWeight } from './__fixtures__/op-program.ts';
 import { randomFloats, seededRandom } from './__fixtures__/random.ts';
 import { tinyLlama } from './__fixtures__/tiny-llama.ts';
 import { weightSource } from './__fixtures__/weight-source.ts';
@@ -116,5 +117,51 @@ describe.each(supportedVariants)('the first op that is not finite is named (%s)'
     const bad = makeBatch([{ tokenIds: [5], start: 0, blocks: [1] }]);
     await expect(executable.step(bad, { output })).rejects.toThrow(NumericError);
     expect((await executable.step(good, { output })).hidden).toEqual(before);
+  });
+});
+
+describe('the op is named in every backend', () => {
+  const [x, y, out] = [view(0, 0, 2), view(0, 2, 2), view(1, 0, 2)];
+  const huge = vector(new Float32Array(2).fill(3e38));
+  const matrix = (value: number) =>
+    ({ role: 'matrix', shape: [2, 2], values: new Float32Array(4).fill(value) }) as const;
+  const moe = {
+    kind: 'moe-mlp',
+    name: 'moe',
+    x,
+    routerLogits: y,
+    gates: [0, 0],
+    ups: [0, 1],
+    downs: [2, 2],
+    numExpertsPerToken: 2,
+    normalizeWeights: false,
+    activation: 'silu',
+    out,
+  } as const;
+  it.each<[string, Op, readonly TestWeight[]]>([
+    [
+      'an embed whose scale is too large',
+      { kind: 'embed', name: 'embed', weight: 0, ids: 'tokens', scale: 3e38, out },
+      [matrix(2)],
+    ],
+    ['a layer norm', { kind: 'layer-norm', name: 'norm', x, weight: 0, bias: 0, eps: 1e-5, out }, [huge]],
+    [
+      'a norm of groups',
+      { kind: 'rms-norm', name: 'norm', x, weight: 0, eps: 0, out },
+      [vector(Float32Array.of(Infinity))],
+    ],
+    [
+      'a gated activation',
+      { kind: 'gated-activation', name: 'gated', activation: 'gelu-tanh', gate: y, up: y, out },
+      [],
+    ],
+    ['a mixture whose sum is too large', moe, [matrix(1), matrix(1), matrix(3e38)]],
+    ['a mixture, within an expert that counts for nothing', moe, [matrix(1), matrix(3e38), matrix(1)]],
+  ])('%s', async (_, op, weights) => {
+    const input = Float32Array.of(3, 4, 1e20, 0, 3, 4, 1e20, 0);
+    for (const { backend } of await backendsToCompare()) {
+      const step = runOps(backend, { input, inputWidth: 4, buffers: [2], weights, ops: [op] });
+      await expect(step).rejects.toMatchObject({ name: 'NumericError', op: op.name });
+    }
   });
 });

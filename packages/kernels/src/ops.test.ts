@@ -1,47 +1,11 @@
-import {
-  type Backend,
-  f32ToF16,
-  type Op,
-  type RopeSpec,
-  type View,
-  type WeightDtype,
-  weightDtypes,
-} from '@hearth/core';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { backendsToCompare } from './__fixtures__/backends.ts';
-import { awkwardSizes, firstDifference } from './__fixtures__/bits.ts';
-import { type OpProgram, runOps } from './__fixtures__/op-program.ts';
+import { f32ToF16, type Op, type RopeSpec, type WeightDtype, weightDtypes } from '@hearth/core';
+import { describe, expect, it } from 'vitest';
+import { awkwardSizes } from './__fixtures__/bits.ts';
+import { awkwardFloats, expectSame, vector, view } from './__fixtures__/compare-ops.ts';
+import type { OpProgram } from './__fixtures__/op-program.ts';
 import { randomFloats, seededRandom } from './__fixtures__/random.ts';
 
 // Every op in every variant against the reference, bit for bit, in awkward sizes and on columns that start anywhere.
-
-let backends: { name: string; backend: Backend }[];
-
-beforeAll(async () => {
-  backends = await backendsToCompare();
-});
-
-async function expectSame(spec: OpProgram): Promise<void> {
-  const [reference, ...variants] = backends;
-  const expected = await runOps(reference!.backend, spec);
-  for (const { name, backend } of variants) {
-    expect(firstDifference(await runOps(backend, spec), expected), name).toBeNull();
-  }
-}
-
-const view = (buffer: number, column: number, width: number): View => ({ buffer, column, width });
-
-/** Normal floats with zeros of both signs, denormals and a few large ones among them. */
-function awkwardFloats(length: number, seed: number): Float32Array {
-  const random = seededRandom(seed);
-  const special = [0, -0, 1e-40, -3e-42, 250, -1e4];
-  return randomFloats(random, length).map((value) => {
-    const pick = Math.floor(random() * 60);
-    return special[pick] ?? value;
-  });
-}
-
-const vector = (values: Float32Array) => ({ role: 'vector', shape: [values.length], values }) as const;
 
 describe.each(awkwardSizes)('rows of %i', (width) => {
   it('rms-norm, into other columns', async () => {
@@ -268,15 +232,20 @@ function linearSpec(dtype: WeightDtype, rows: number, columns: number, tokens: n
 
 describe('write-cache and attention', () => {
   it.each([
-    // headDim, heads, kvHeads, tokens, window
-    [1, 1, 1, 3, null],
-    [7, 2, 1, 17, null],
-    [8, 3, 3, 65, null],
-    [16, 6, 2, 66, 9],
-    [33, 5, 1, 129, null],
-    [64, 9, 3, 20, null],
-    [128, 4, 2, 40, 17],
-  ] as const)('heads of %i, %i on %i, %i tokens, window %s', async (headDim, numHeads, numKvHeads, tokens, window) => {
+    // headDim, heads, kvHeads, tokens, window, softcap
+    [1, 1, 1, 3, null, null],
+    [7, 2, 1, 17, null, null],
+    [8, 3, 3, 65, null, null],
+    [16, 6, 2, 66, 9, null],
+    [33, 5, 1, 129, null, null],
+    [64, 9, 3, 20, null, null],
+    [128, 4, 2, 40, 17, null],
+    [7, 2, 1, 17, null, 0.5],
+    [16, 4, 2, 140, null, 50],
+    [33, 6, 2, 70, 65, 3],
+    [64, 8, 1, 20, 7, 1e-3],
+  ] as const)('heads of %i, %i on %i, %i tokens, window %s, softcap %s', async (...shape) => {
+    const [headDim, numHeads, numKvHeads, tokens, window, softcap] = shape;
     const queries = numHeads * headDim;
     const keys = numKvHeads * headDim;
     for (const cacheDtype of ['f32', 'f16'] as const) {
@@ -298,7 +267,7 @@ describe('write-cache and attention', () => {
             numHeads,
             scale: 1 / Math.sqrt(headDim),
             window,
-            softcap: null,
+            softcap,
           },
         ],
       });

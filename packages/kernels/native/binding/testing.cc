@@ -28,7 +28,7 @@ Napi::Float32Array to_array(Napi::Env env, const std::vector<float>& values, int
   return array;
 }
 
-/// elementary(variant, name: 'exp' | 'log' | 'sin' | 'cos', x: Float32Array): Float32Array
+/// elementary(variant, name: 'exp' | 'log' | 'tanh' | 'silu' | 'gelu-tanh' | 'sin' | 'cos', x: Float32Array): Float32Array
 Napi::Value elementary(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     const KernelTable& kernels = choose_variant(string_argument(info[0], "variant")).kernels();
@@ -40,6 +40,9 @@ Napi::Value elementary(const Napi::CallbackInfo& info) {
     const int64_t n = static_cast<int64_t>(in.size());
     if (name == "exp") kernels.exp_values(in.data(), n, out.data());
     else if (name == "log") kernels.log_values(in.data(), n, out.data());
+    else if (name == "tanh") kernels.tanh_values(in.data(), n, out.data());
+    else if (name == "silu") kernels.activation[static_cast<int>(ActivationFunction::silu)](in.data(), n, out.data());
+    else if (name == "gelu-tanh") kernels.activation[static_cast<int>(ActivationFunction::gelu_tanh)](in.data(), n, out.data());
     else if (name == "sin") kernels.sincos_values(in.data(), n, out.data(), other.data());
     else if (name == "cos") kernels.sincos_values(in.data(), n, other.data(), out.data());
     else fail(kInvalidArgument, "There is no elementary function '", name, "'.");

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "kernels/activation_block.h"
+#include "kernels/activation_function.h"
 #include "kernels/dtype.h"
 
 namespace hearth {
@@ -72,6 +73,8 @@ struct AttentionTask {
   /// head_dim rounded up to 8: the row length of values in the cache.
   int32_t padded_head_dim;
   float scale;
+  /// Scores become softcap · tanh(score / softcap); 0 when they stay as they are.
+  float softcap;
   /// Position of the first token; the others follow by one.
   int32_t first_position;
   /// Visible positions including one's own; INT32_MAX when all are.
@@ -122,12 +125,25 @@ struct KernelTable {
   bool (*rope_table)(const float* inv_freq, int64_t num_pairs, float scaling, int32_t position, float* out);
   /// out = x / rms(x) · weight; out may be x.
   bool (*rms_norm)(const float* x, const float* weight, float eps, int64_t width, float* out);
+  /// out = (x - mean) / sqrt(variance + eps) · weight + bias; out may be x.
+  bool (*layer_norm)(const float* x, const float* weight, const float* bias, float eps, int64_t width, float* out);
   /// residual += delta
   bool (*add)(float* residual, const float* delta, int64_t width);
+  /// out = out + factor · x
+  bool (*add_scaled)(float* out, const float* x, float factor, int64_t width);
+  /// x = x · factor
+  bool (*scale)(float* x, float factor, int64_t width);
+  /// x = cap · tanh(x / cap)
+  bool (*softcap)(float* x, float cap, int64_t width);
   /// Rotates the heads of x in place; table as `rope_table` writes it.
   bool (*rope)(float* x, const float* table, int64_t num_heads, int64_t head_dim, int64_t rotary_dim);
-  /// out = silu(gate) · up; out may be gate or up.
-  bool (*silu_gate)(const float* gate, const float* up, int64_t width, float* out);
+  /// out = function(x), by ActivationFunction; out may be x.
+  bool (*activation[kNumActivationFunctions])(const float* x, int64_t width, float* out);
+  /// out = function(gate) · up, by ActivationFunction; out may be gate or up.
+  bool (*gated_activation[kNumActivationFunctions])(const float* gate, const float* up, int64_t width, float* out);
+  /// Ids of the `count` largest logits, ascending, and what each one's expert counts for (generic/experts.h). False when
+  /// logits are NaN; the ids are valid all the same.
+  bool (*choose_experts)(const float* logits, int64_t num_experts, int64_t count, bool normalize, int32_t* experts, float* weights);
   /// Quantizes num_blocks · 32 activations.
   void (*quantize_row)(const float* x, int64_t num_blocks, ActivationBlock* out);
   /// By weight dtype.
@@ -146,6 +162,7 @@ struct KernelTable {
 
   // For tests: the elementary functions, n values each.
   void (*exp_values)(const float* x, int64_t n, float* out);
+  void (*tanh_values)(const float* x, int64_t n, float* out);
   void (*log_values)(const float* x, int64_t n, float* out);
   void (*sincos_values)(const float* angle, int64_t n, float* sines, float* cosines);
   void (*fma_values)(const float* a, const float* b, const float* c, int64_t n, float* out);

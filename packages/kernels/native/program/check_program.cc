@@ -91,10 +91,15 @@ class Checker {
     need(tensor.columns == columns, "weight ", index, " has ", tensor.columns, " columns, expected ", columns, ".");
     return tensor;
   }
+  void check_matrix(int32_t index, int64_t rows, int64_t columns) const {
+    const Tensor& tensor = matrix(index, columns);
+    need(tensor.rows == rows, "weight ", index, " has ", tensor.rows, " rows, expected ", rows, ".");
+  }
   void check_vector(int32_t index, int64_t length) const {
     const Tensor& tensor = weights_.at(index);
     need(!tensor.is_matrix && tensor.columns == length, "weight ", index, " is not a vector of ", length, ".");
   }
+  void check_eps(float eps) const { need(eps >= 0 && std::isfinite(eps), "eps is ", eps, "."); }
   const CacheLayer& layer(int32_t index) const {
     need(index >= 0 && index < static_cast<int32_t>(program_.cache_layers.size()), "there is no cache layer ", index, ".");
     return program_.cache_layers[static_cast<std::size_t>(index)];
@@ -103,7 +108,12 @@ class Checker {
   void check_op(const EmbedOp& op) const {
     check_view(op.out, RowKind::tokens, op.out.width, "out");
     const Tensor& table = matrix(op.weight, op.out.width);
-    need(table.rows == program_.vocab_size, "the table has ", table.rows, " rows, expected ", program_.vocab_size, ".");
+    if (op.ids == EmbedIds::tokens) {
+      need(table.rows == program_.vocab_size, "the table has ", table.rows, " rows, expected ", program_.vocab_size, ".");
+    } else {
+      need(table.rows >= program_.context_length, "the table has ", table.rows, " rows for ", program_.context_length, " positions.");
+    }
+    need(std::isfinite(op.scale), "scale is not finite.");
   }
   void check_op(const RopeTableOp& op) const {
     need(op.rope >= 0 && op.rope < static_cast<int32_t>(program_.ropes.size()), "there is no rotary embedding ", op.rope, ".");
@@ -113,8 +123,18 @@ class Checker {
     check_view(op.x, "x");
     check_view(op.out, buffer(op.x).rows, op.x.width, "out");
     check_same_or_disjoint(op.x, op.out, "x and out");
+    const int64_t group_width = weights_.at(op.weight).columns;
+    check_vector(op.weight, group_width);
+    need(op.x.width % group_width == 0, "x is ", op.x.width, " wide, not whole groups of ", group_width, ".");
+    check_eps(op.eps);
+  }
+  void check_op(const LayerNormOp& op) const {
+    check_view(op.x, "x");
+    check_view(op.out, buffer(op.x).rows, op.x.width, "out");
+    check_same_or_disjoint(op.x, op.out, "x and out");
     check_vector(op.weight, op.x.width);
-    need(op.eps >= 0 && std::isfinite(op.eps), "eps is ", op.eps, ".");
+    check_vector(op.bias, op.x.width);
+    check_eps(op.eps);
   }
   void check_op(const AddRmsNormOp& op) const {
     check_view(op.residual, "residual");
@@ -124,7 +144,7 @@ class Checker {
     check_disjoint(op.residual, op.out, "residual and out");
     check_same_or_disjoint(op.delta, op.out, "delta and out");
     check_vector(op.weight, op.residual.width);
-    need(op.eps >= 0 && std::isfinite(op.eps), "eps is ", op.eps, ".");
+    check_eps(op.eps);
   }
   void check_op(const AddOp& op) const {
     check_view(op.residual, "residual");
@@ -168,13 +188,41 @@ class Checker {
     check_same_or_disjoint(op.q, op.out, "q and out");
     need(std::isfinite(op.scale), "scale is not finite.");
     need(op.window >= 1, "the window is ", op.window, ".");
+    need(op.softcap >= 0, "the softcap is ", op.softcap, ".");
   }
-  void check_op(const SiluGateOp& op) const {
+  void check_op(const ActivationOp& op) const {
+    check_view(op.x, "x");
+    check_view(op.out, buffer(op.x).rows, op.x.width, "out");
+    check_same_or_disjoint(op.x, op.out, "x and out");
+  }
+  void check_op(const GatedActivationOp& op) const {
     check_view(op.gate, "gate");
     check_view(op.up, buffer(op.gate).rows, op.gate.width, "up");
     check_view(op.out, buffer(op.gate).rows, op.gate.width, "out");
     check_same_or_disjoint(op.gate, op.out, "gate and out");
     check_same_or_disjoint(op.up, op.out, "up and out");
+  }
+  void check_op(const SoftcapOp& op) const {
+    check_view(op.x, "x");
+    need(op.cap > 0, "the softcap is ", op.cap, ".");
+  }
+  void check_op(const MoeMlpOp& op) const {
+    check_view(op.x, "x");
+    const RowKind rows = buffer(op.x).rows;
+    const int64_t num_experts = static_cast<int64_t>(op.experts.size());
+    need(num_experts >= 1, "it has no expert.");
+    check_view(op.router_logits, rows, num_experts, "router logits");
+    check_view(op.out, rows, op.x.width, "out");
+    check_disjoint(op.x, op.out, "x and out");
+    check_disjoint(op.router_logits, op.out, "router logits and out");
+    need(op.num_experts_per_token >= 1 && op.num_experts_per_token <= num_experts, "it chooses ", op.num_experts_per_token, " of ",
+         num_experts, " experts.");
+    const int64_t expert_width = matrix(op.experts.front().gate, op.x.width).rows;
+    for (const MoeMlpOp::Expert& expert : op.experts) {
+      check_matrix(expert.gate, expert_width, op.x.width);
+      check_matrix(expert.up, expert_width, op.x.width);
+      check_matrix(expert.down, op.x.width, expert_width);
+    }
   }
   void check_op(const GatherRowsOp& op) const {
     check_view(op.x, RowKind::tokens, op.x.width, "x");

@@ -10,7 +10,7 @@ namespace hearth {
 namespace {
 
 /// First word. Raised with every change of the encoding, here and in src/encode-program.ts.
-constexpr int32_t kEncodingVersion = 1;
+constexpr int32_t kEncodingVersion = 2;
 
 class WordReader {
  public:
@@ -38,10 +38,16 @@ class WordReader {
     std::memcpy(&value, &bits, sizeof value);
     return value;
   }
-  RowKind row_kind() {
-    const int32_t kind = integer();
-    require(kind == 0 || kind == 1, "There is no row kind ", kind, ".");
-    return static_cast<RowKind>(kind);
+  /// A number below `count`, of an enum.
+  template <class Enum>
+  Enum one_of(int32_t count, const char* what) {
+    const int32_t value = integer();
+    require(value >= 0 && value < count, "There is no ", what, " ", value, ".");
+    return static_cast<Enum>(value);
+  }
+  RowKind row_kind() { return one_of<RowKind>(kNumRowKinds, "row kind"); }
+  ActivationFunction activation_function() {
+    return one_of<ActivationFunction>(kNumActivationFunctions, "activation function");
   }
   View view() {
     View v;
@@ -60,6 +66,8 @@ class WordReader {
 
 void read(WordReader& words, EmbedOp& op) {
   op.weight = words.integer();
+  op.ids = words.one_of<EmbedIds>(2, "kind of embedded ids");
+  op.scale = words.real();
   op.out = words.view();
 }
 void read(WordReader& words, RopeTableOp& op) {
@@ -69,6 +77,13 @@ void read(WordReader& words, RopeTableOp& op) {
 void read(WordReader& words, RmsNormOp& op) {
   op.x = words.view();
   op.weight = words.integer();
+  op.eps = words.real();
+  op.out = words.view();
+}
+void read(WordReader& words, LayerNormOp& op) {
+  op.x = words.view();
+  op.weight = words.integer();
+  op.bias = words.integer();
   op.eps = words.real();
   op.out = words.view();
 }
@@ -113,11 +128,37 @@ void read(WordReader& words, AttentionOp& op) {
   op.scale = words.real();
   const int64_t window = words.not_negative("window");
   op.window = window == 0 ? std::numeric_limits<int32_t>::max() : static_cast<int32_t>(window);
+  op.softcap = words.real();
 }
-void read(WordReader& words, SiluGateOp& op) {
+void read(WordReader& words, ActivationOp& op) {
+  op.function = words.activation_function();
+  op.x = words.view();
+  op.out = words.view();
+}
+void read(WordReader& words, GatedActivationOp& op) {
+  op.function = words.activation_function();
   op.gate = words.view();
   op.up = words.view();
   op.out = words.view();
+}
+void read(WordReader& words, SoftcapOp& op) {
+  op.x = words.view();
+  op.cap = words.real();
+}
+void read(WordReader& words, MoeMlpOp& op) {
+  op.x = words.view();
+  op.router_logits = words.view();
+  op.out = words.view();
+  op.function = words.activation_function();
+  op.num_experts_per_token = words.integer();
+  op.normalize_weights = words.integer() != 0;
+  for (int64_t n = words.count("experts"); n > 0; --n) {
+    MoeMlpOp::Expert expert;
+    expert.gate = words.integer();
+    expert.up = words.integer();
+    expert.down = words.integer();
+    op.experts.push_back(expert);
+  }
 }
 void read(WordReader& words, GatherRowsOp& op) {
   op.x = words.view();

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/activation_function.h"
+
 namespace hearth {
 
 enum class RowKind : int32_t { tokens = 0, outputs = 1 };
@@ -47,8 +49,13 @@ struct Capture {
 
 constexpr int32_t kNoBias = -1;
 
+/// What an embed op looks up.
+enum class EmbedIds : int32_t { tokens = 0, positions = 1 };
+
 struct EmbedOp {
   int32_t weight;
+  EmbedIds ids;
+  float scale;
   View out;
 };
 struct RopeTableOp {
@@ -57,7 +64,15 @@ struct RopeTableOp {
 };
 struct RmsNormOp {
   View x;
+  /// Its length is the width of the groups that are normalised by themselves.
   int32_t weight;
+  float eps;
+  View out;
+};
+struct LayerNormOp {
+  View x;
+  int32_t weight;
+  int32_t bias;
   float eps;
   View out;
 };
@@ -102,11 +117,37 @@ struct AttentionOp {
   float scale;
   /// INT32_MAX when all positions are visible.
   int32_t window;
+  /// 0 when scores are not capped.
+  float softcap;
 };
-struct SiluGateOp {
+struct ActivationOp {
+  ActivationFunction function;
+  View x;
+  View out;
+};
+struct GatedActivationOp {
+  ActivationFunction function;
   View gate;
   View up;
   View out;
+};
+struct SoftcapOp {
+  View x;
+  float cap;
+};
+struct MoeMlpOp {
+  View x;
+  View router_logits;
+  View out;
+  ActivationFunction function;
+  int32_t num_experts_per_token;
+  bool normalize_weights;
+  struct Expert {
+    int32_t gate;
+    int32_t up;
+    int32_t down;
+  };
+  std::vector<Expert> experts;
 };
 struct GatherRowsOp {
   View x;
@@ -118,8 +159,8 @@ struct CaptureOp {
 };
 
 /// In the order of the kind numbers of src/encode-program.ts.
-using Op = std::variant<EmbedOp, RopeTableOp, RmsNormOp, AddRmsNormOp, AddOp, LinearOp, RopeOp, WriteCacheOp, AttentionOp,
-                        SiluGateOp, GatherRowsOp, CaptureOp>;
+using Op = std::variant<EmbedOp, RopeTableOp, RmsNormOp, LayerNormOp, AddRmsNormOp, AddOp, LinearOp, RopeOp, WriteCacheOp,
+                        AttentionOp, ActivationOp, GatedActivationOp, SoftcapOp, MoeMlpOp, GatherRowsOp, CaptureOp>;
 
 struct Program {
   int64_t vocab_size;

@@ -49,13 +49,17 @@ bool writes_buffer(const Op& op, int32_t buffer) {
     bool operator()(const EmbedOp& o) const { return same(o.out); }
     bool operator()(const RopeTableOp& o) const { return same(o.out); }
     bool operator()(const RmsNormOp& o) const { return same(o.out); }
+    bool operator()(const LayerNormOp& o) const { return same(o.out); }
     bool operator()(const AddRmsNormOp& o) const { return same(o.out) || same(o.residual); }
     bool operator()(const AddOp& o) const { return same(o.residual); }
     bool operator()(const LinearOp& o) const { return same(o.out); }
     bool operator()(const RopeOp& o) const { return same(o.x); }
     bool operator()(const WriteCacheOp&) const { return false; }
     bool operator()(const AttentionOp& o) const { return same(o.out); }
-    bool operator()(const SiluGateOp& o) const { return same(o.out); }
+    bool operator()(const ActivationOp& o) const { return same(o.out); }
+    bool operator()(const GatedActivationOp& o) const { return same(o.out); }
+    bool operator()(const SoftcapOp& o) const { return same(o.x); }
+    bool operator()(const MoeMlpOp& o) const { return same(o.out); }
     bool operator()(const GatherRowsOp& o) const { return same(o.out); }
     bool operator()(const CaptureOp&) const { return false; }
   };
@@ -146,6 +150,7 @@ Executable::Executable(Program unchecked, std::shared_ptr<const Weights> all_wei
   activations = AlignedArray<ActivationBlock>(sizes.activation_blocks, "quantized activations");
   attention_scratch_stride = sizes.attention_scratch;
   attention_scratch = AlignedArray<float>(sizes.attention_scratch * num_threads, "attention scratch");
+  moe = MoeScratch(program, *weights, options.max_tokens, options.max_output_rows);
   attention_states = AlignedArray<float>(sizes.attention_states, "attention scratch");
   // A tile holds at least one token.
   query_tiles.reserve(static_cast<std::size_t>(options.max_tokens));

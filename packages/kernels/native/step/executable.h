@@ -12,6 +12,7 @@
 #include "runtime/aligned_buffer.h"
 #include "runtime/thread_pool.h"
 #include "step/batch.h"
+#include "step/moe_scratch.h"
 #include "weights/weights.h"
 
 namespace hearth {
@@ -89,6 +90,7 @@ struct Executable {
   /// Partial attention states, when one row's groups are spread over threads.
   AlignedArray<float> attention_states;
   std::vector<QueryTile> query_tiles;
+  MoeScratch moe;
 
   /// Ops that a step has to run when only hidden rows are wanted: those before the head.
   int64_t num_ops_for_hidden = 0;

@@ -42,6 +42,7 @@ AttentionTask make_task(const Executable& x, const Attention& attention, const Q
   task.head_dim = layer.head_dim;
   task.padded_head_dim = layer.padded_head_dim;
   task.scale = op.scale;
+  task.softcap = op.softcap;
   task.first_position = x.batch.positions()[tile.first_token];
   task.window = op.window;
   task.keys = layer.keys.data() + kv_head * layer.key_head_elements * x.cache.element_bytes();

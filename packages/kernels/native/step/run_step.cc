@@ -8,6 +8,7 @@
 #include "step/executable.h"
 #include "step/run_attention.h"
 #include "step/run_linear.h"
+#include "step/run_moe.h"
 #include "step/step_context.h"
 
 namespace hearth {
@@ -25,8 +26,12 @@ class OpRunner {
 
   void operator()(const EmbedOp& op) {
     const Tensor& table = x_.weights->at(op.weight);
+    const int32_t* ids = op.ids == EmbedIds::tokens ? x_.batch.token_ids() : x_.batch.positions();
     for_each_row(op.out, [&](int64_t row) {
-      return kernels_.embed(table.dtype, table.data.data(), table.columns, x_.batch.token_ids()[row], x_.row(op.out, row));
+      float* out = x_.row(op.out, row);
+      bool finite = kernels_.embed(table.dtype, table.data.data(), table.columns, ids[row], out);
+      if (op.scale != 1.0f) finite &= kernels_.scale(out, op.scale, op.out.width);
+      return finite;
     });
   }
 
@@ -39,9 +44,23 @@ class OpRunner {
   }
 
   void operator()(const RmsNormOp& op) {
-    const float* weight = x_.weights->at(op.weight).data.as<float>();
+    const Tensor& weight = x_.weights->at(op.weight);
     for_each_row(op.out, [&](int64_t row) {
-      return kernels_.rms_norm(x_.row(op.x, row), weight, op.eps, op.x.width, x_.row(op.out, row));
+      const float* x = x_.row(op.x, row);
+      float* out = x_.row(op.out, row);
+      bool finite = true;
+      for (int64_t group = 0; group < op.x.width; group += weight.columns) {
+        finite &= kernels_.rms_norm(x + group, weight.data.as<float>(), op.eps, weight.columns, out + group);
+      }
+      return finite;
+    });
+  }
+
+  void operator()(const LayerNormOp& op) {
+    const float* weight = x_.weights->at(op.weight).data.as<float>();
+    const float* bias = x_.weights->at(op.bias).data.as<float>();
+    for_each_row(op.out, [&](int64_t row) {
+      return kernels_.layer_norm(x_.row(op.x, row), weight, bias, op.eps, op.x.width, x_.row(op.out, row));
     });
   }
 
@@ -71,11 +90,23 @@ class OpRunner {
   void operator()(const WriteCacheOp& op) { run_write_cache(step_, op); }
   void operator()(const AttentionOp& op) { run_attention(step_, op); }
 
-  void operator()(const SiluGateOp& op) {
+  void operator()(const ActivationOp& op) {
+    const auto activation = kernels_.activation[static_cast<int>(op.function)];
+    for_each_row(op.out, [&](int64_t row) { return activation(x_.row(op.x, row), op.x.width, x_.row(op.out, row)); });
+  }
+
+  void operator()(const GatedActivationOp& op) {
+    const auto gated_activation = kernels_.gated_activation[static_cast<int>(op.function)];
     for_each_row(op.out, [&](int64_t row) {
-      return kernels_.silu_gate(x_.row(op.gate, row), x_.row(op.up, row), op.gate.width, x_.row(op.out, row));
+      return gated_activation(x_.row(op.gate, row), x_.row(op.up, row), op.gate.width, x_.row(op.out, row));
     });
   }
+
+  void operator()(const SoftcapOp& op) {
+    for_each_row(op.x, [&](int64_t row) { return kernels_.softcap(x_.row(op.x, row), op.cap, op.x.width); });
+  }
+
+  void operator()(const MoeMlpOp& op) { run_moe(step_, op); }
 
   void operator()(const GatherRowsOp& op) {
     for (int64_t row = 0; row < x_.batch.num_output_rows(); ++row) {

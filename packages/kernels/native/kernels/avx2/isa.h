@@ -53,6 +53,7 @@ struct Avx2 {
   }
   static HEARTH_INLINE F8 max(F8 a, F8 b) { return _mm256_max_ps(a, b); }
   static HEARTH_INLINE F8 negate(F8 a) { return _mm256_xor_ps(a, _mm256_set1_ps(-0.0f)); }
+  static HEARTH_INLINE F8 abs(F8 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 
   static HEARTH_INLINE M8 less(F8 a, F8 b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
   static HEARTH_INLINE M8 lanes_between(int32_t first, int32_t last) {

@@ -91,7 +91,7 @@ HEARTH_INLINE void attend_bundle(const AttentionTask& task, AttentionRow* rows, 
                                  const ValueTile<Element>& values, float* probabilities) {
   if constexpr (ROWS > 0) {
     if (count < ROWS) return attend_bundle<Isa, Element, ROWS - 1>(task, rows, count, keys, values, probabilities);
-    score_tile<Isa, Element, ROWS>(rows, task.head_dim, task.scale, keys, probabilities);
+    score_tile<Isa, Element, ROWS>(rows, task.head_dim, task.scale, task.softcap, keys, probabilities);
     value_tile<Isa, Element, ROWS>(rows, values, probabilities);
   }
 }

@@ -59,14 +59,16 @@ HEARTH_INLINE void score_vectors(const AttentionRow* rows, int32_t head_dim, con
   }
 }
 
-/// Turns the row's scores into p_j = exp(s_j · scale - max), +0 where invisible, and moves max and sum of its state on.
+/// Turns the row's products into p_j = exp(s_j - max), +0 where invisible, and moves max and sum of its state on.
+/// s_j = product · scale, capped when softcap is not 0.
 template <class Isa>
-HEARTH_INLINE void softmax_tile(AttentionRow& row, float scale, int first_vector, int last_vector, float* scores) {
+HEARTH_INLINE void softmax_tile(AttentionRow& row, float scale, float softcap, int first_vector, int last_vector, float* scores) {
   using F8 = typename Isa::F8;
   const F8 never = Isa::broadcast(-HUGE_VALF);
   F8 largest = never;
   for (int v = first_vector; v < last_vector; ++v) {
-    const F8 s = Isa::mul(Isa::load(scores + 8 * v), Isa::broadcast(scale));
+    F8 s = Isa::mul(Isa::load(scores + 8 * v), Isa::broadcast(scale));
+    if (softcap != 0.0f) s = softcap8<Isa>(s, Isa::broadcast(softcap));
     const F8 visible = Isa::select(Isa::lanes_between(row.first - 8 * v, row.last - 8 * v), s, never);
     largest = Isa::max(largest, visible);
     Isa::store(scores + 8 * v, visible);
@@ -97,8 +99,8 @@ HEARTH_INLINE void softmax_tile(AttentionRow& row, float scale, int first_vector
 
 /// All of it for ROWS rows that see something of this tile. scores: [ROWS][64] of scratch, probabilities on return.
 template <class Isa, class Element, int ROWS>
-HEARTH_INLINE void score_tile(AttentionRow* rows, int32_t head_dim, float scale, const KeyTile<Element>& keys,
-                              float* scores) {
+HEARTH_INLINE void score_tile(AttentionRow* rows, int32_t head_dim, float scale, float softcap,
+                              const KeyTile<Element>& keys, float* scores) {
   // Few rows take more vectors at once, so that enough independent chains hide the latency of the fma.
   constexpr int VECTORS = ROWS <= 2 ? 4 : 2;
   int32_t first = kAttentionTile;
@@ -112,7 +114,9 @@ HEARTH_INLINE void score_tile(AttentionRow* rows, int32_t head_dim, float scale,
   for (int v = first_vector; v < last_vector; v += VECTORS) {
     score_vectors<Isa, Element, ROWS, VECTORS>(rows, head_dim, keys, v, scores);
   }
-  for (int r = 0; r < ROWS; ++r) softmax_tile<Isa>(rows[r], scale, first_vector, last_vector, scores + r * kAttentionTile);
+  for (int r = 0; r < ROWS; ++r) {
+    softmax_tile<Isa>(rows[r], scale, softcap, first_vector, last_vector, scores + r * kAttentionTile);
+  }
 }
 
 }  // namespace hearth

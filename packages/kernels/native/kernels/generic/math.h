@@ -41,6 +41,41 @@ HEARTH_INLINE typename Isa::F8 silu8(typename Isa::F8 x) {
   return Isa::div(x, Isa::add(Isa::broadcast(1.0f), exp8<Isa>(Isa::negate(x))));
 }
 
+/// x · sigmoid(2u), u = sqrt(2 / pi) · (x + 0.044715 x³): the tanh form of GELU without its cancellation below 0.
+template <class Isa>
+HEARTH_INLINE typename Isa::F8 gelu_tanh8(typename Isa::F8 x) {
+  using F8 = typename Isa::F8;
+  const F8 z = Isa::mul(x, x);
+  const F8 u = Isa::mul(x, Isa::fma(z, Isa::broadcast(0.035677408136f), Isa::broadcast(0.797884560803f)));
+  return Isa::div(x, Isa::add(Isa::broadcast(1.0f), exp8<Isa>(Isa::negate(Isa::add(u, u)))));
+}
+
+/// Hyperbolic tangent in 8 lanes; zeros of either sign give +0. Coefficients: Cephes.
+template <class Isa>
+HEARTH_INLINE typename Isa::F8 tanh8(typename Isa::F8 x) {
+  using F8 = typename Isa::F8;
+  const F8 one = Isa::broadcast(1.0f);
+  const F8 magnitude = Isa::abs(x);
+  const F8 z = Isa::mul(x, x);
+  F8 p = Isa::broadcast(-5.70498872745e-3f);
+  p = Isa::fma(p, z, Isa::broadcast(2.06390887954e-2f));
+  p = Isa::fma(p, z, Isa::broadcast(-5.37397155531e-2f));
+  p = Isa::fma(p, z, Isa::broadcast(1.33314422036e-1f));
+  p = Isa::fma(p, z, Isa::broadcast(-3.33332819422e-1f));
+  const F8 small = Isa::fma(Isa::mul(p, z), x, x);
+  // 1 - 2 / (e^2a + 1), exact enough where a is not small.
+  const F8 doubled = exp8<Isa>(Isa::add(magnitude, magnitude));
+  const F8 large = Isa::sub(one, Isa::div(Isa::broadcast(2.0f), Isa::add(doubled, one)));
+  const F8 with_sign = Isa::select(Isa::less(x, Isa::zero()), Isa::negate(large), large);
+  return Isa::select(Isa::less(magnitude, Isa::broadcast(0.625f)), small, with_sign);
+}
+
+/// cap · tanh(x / cap)
+template <class Isa>
+HEARTH_INLINE typename Isa::F8 softcap8(typename Isa::F8 x, typename Isa::F8 cap) {
+  return Isa::mul(cap, tanh8<Isa>(Isa::div(x, cap)));
+}
+
 /// Natural logarithm of one value; log(1) = +0, 0 gives -infinity, x < 0 and NaN give NaN. Coefficients: Cephes.
 template <class Isa>
 HEARTH_INLINE float log1(float x) {

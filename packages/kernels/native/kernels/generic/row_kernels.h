@@ -2,8 +2,11 @@
 
 // The kernels over single rows, and the elementary functions that tests ask for, as entries of a kernel table.
 
+#include "kernels/generic/activations.h"
 #include "kernels/generic/embed.h"
+#include "kernels/generic/experts.h"
 #include "kernels/generic/logprob.h"
+#include "kernels/generic/norms.h"
 #include "kernels/generic/rows.h"
 #include "kernels/kernel_table.h"
 
@@ -19,6 +22,10 @@ void quantize_row(const float* x, int64_t num_blocks, ActivationBlock* out) {
 template <class Isa>
 void exp_values(const float* x, int64_t n, float* out) {
   for (int64_t i = 0; i + 8 <= n; i += 8) Isa::store(out + i, exp8<Isa>(Isa::load(x + i)));
+}
+template <class Isa>
+void tanh_values(const float* x, int64_t n, float* out) {
+  for (int64_t i = 0; i + 8 <= n; i += 8) Isa::store(out + i, tanh8<Isa>(Isa::load(x + i)));
 }
 template <class Isa>
 void log_values(const float* x, int64_t n, float* out) {
@@ -43,17 +50,30 @@ void f32_to_f16_values(const float* x, int64_t n, uint16_t* out) {
   for (int64_t i = 0; i + 8 <= n; i += 8) Isa::store(out + i, Isa::load(x + i));
 }
 
+template <class Isa, ActivationFunction FUNCTION>
+void add_activation(KernelTable& table) {
+  table.activation[static_cast<int>(FUNCTION)] = activation<Isa, FUNCTION>;
+  table.gated_activation[static_cast<int>(FUNCTION)] = gated_activation<Isa, FUNCTION>;
+}
+
 template <class Isa>
 void add_row_kernels(KernelTable& table) {
   table.embed = embed<Isa>;
   table.rope_table = rope_table<Isa>;
   table.rms_norm = rms_norm<Isa>;
+  table.layer_norm = layer_norm<Isa>;
   table.add = add_rows<Isa>;
+  table.add_scaled = add_scaled<Isa>;
+  table.scale = scale_row<Isa>;
+  table.softcap = softcap_row<Isa>;
   table.rope = rope<Isa>;
-  table.silu_gate = silu_gate<Isa>;
+  add_activation<Isa, ActivationFunction::silu>(table);
+  add_activation<Isa, ActivationFunction::gelu_tanh>(table);
+  table.choose_experts = choose_experts<Isa>;
   table.quantize_row = quantize_row<Isa>;
   table.row_logprob = row_logprob<Isa>;
   table.exp_values = exp_values<Isa>;
+  table.tanh_values = tanh_values<Isa>;
   table.log_values = log_values<Isa>;
   table.sincos_values = sincos_values<Isa>;
   table.fma_values = fma_values<Isa>;

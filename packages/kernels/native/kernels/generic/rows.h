@@ -1,6 +1,6 @@
 #pragma once
 
-// Kernels over one row: norm, residual addition, gated activation, rotary embedding.
+// Kernels over one row: elementwise sums and products, softcap, rotary embedding.
 //
 // Rows are f32 vectors of any width in any alignment; the last width mod 8 elements go through partial loads, whose
 // other lanes are +0 and change no sum. Rounding: f32 after every operation, an fma where docs/numerics.md has one.
@@ -22,35 +22,22 @@ HEARTH_INLINE void for_each_vector(int64_t width, Full&& full, Partial&& partial
   if (i < width) partial(i, width - i);
 }
 
-/// out = (x · r) · weight with r = 1 / sqrt(ss / width + eps), ss = row sum of fma(x, x, lane). out may be x.
-template <class Isa>
-bool rms_norm(const float* x, const float* weight, float eps, int64_t width, float* out) {
+/// out[i] = compute(at), where at(row) is the vector of another row at i; `out` may be any of those rows. Lanes past the row
+/// are computed from +0 and must come out finite.
+template <class Isa, class Compute>
+HEARTH_INLINE bool map_row(int64_t width, float* out, Compute&& compute) {
   using F8 = typename Isa::F8;
-  F8 squares = Isa::zero();
-  for_each_vector(
-      width,
-      [&](int64_t i) {
-        const F8 v = Isa::load(x + i);
-        squares = Isa::fma(v, v, squares);
-      },
-      [&](int64_t i, int64_t n) {
-        const F8 v = Isa::load_partial(x + i, n);
-        squares = Isa::fma(v, v, squares);
-      });
-  const float mean = Isa::tree_sum(squares) / static_cast<float>(width);
-  const F8 r = Isa::broadcast(1.0f / std::sqrt(mean + eps));
   F8 taint = Isa::zero();
   for_each_vector(
       width,
       [&](int64_t i) {
-        const F8 y = Isa::mul(Isa::mul(Isa::load(x + i), r), Isa::load(weight + i));
+        const F8 y = compute([i](const float* row) { return Isa::load(row + i); });
         Isa::store(out + i, y);
         taint = Isa::taint(taint, y);
       },
       [&](int64_t i, int64_t n) {
-        const F8 y = Isa::mul(Isa::mul(Isa::load_partial(x + i, n), r), Isa::load_partial(weight + i, n));
+        const F8 y = compute([i, n](const float* row) { return Isa::load_partial(row + i, n); });
         Isa::store_partial(out + i, y, n);
-        // Lanes past the row hold 0 · r, which is NaN when r is infinite: eps 0 and a row of zeros, where every lane is.
         taint = Isa::taint(taint, y);
       });
   return Isa::is_clean(taint);
@@ -59,41 +46,28 @@ bool rms_norm(const float* x, const float* weight, float eps, int64_t width, flo
 /// residual = residual + delta
 template <class Isa>
 bool add_rows(float* residual, const float* delta, int64_t width) {
-  using F8 = typename Isa::F8;
-  F8 taint = Isa::zero();
-  for_each_vector(
-      width,
-      [&](int64_t i) {
-        const F8 y = Isa::add(Isa::load(residual + i), Isa::load(delta + i));
-        Isa::store(residual + i, y);
-        taint = Isa::taint(taint, y);
-      },
-      [&](int64_t i, int64_t n) {
-        const F8 y = Isa::add(Isa::load_partial(residual + i, n), Isa::load_partial(delta + i, n));
-        Isa::store_partial(residual + i, y, n);
-        taint = Isa::taint(taint, y);
-      });
-  return Isa::is_clean(taint);
+  return map_row<Isa>(width, residual, [=](const auto& at) { return Isa::add(at(residual), at(delta)); });
 }
 
-/// out = silu(gate) · up; out may be gate or up.
+/// out = out + factor · x, the product rounded first
 template <class Isa>
-bool silu_gate(const float* gate, const float* up, int64_t width, float* out) {
-  using F8 = typename Isa::F8;
-  F8 taint = Isa::zero();
-  for_each_vector(
-      width,
-      [&](int64_t i) {
-        const F8 y = Isa::mul(silu8<Isa>(Isa::load(gate + i)), Isa::load(up + i));
-        Isa::store(out + i, y);
-        taint = Isa::taint(taint, y);
-      },
-      [&](int64_t i, int64_t n) {
-        const F8 y = Isa::mul(silu8<Isa>(Isa::load_partial(gate + i, n)), Isa::load_partial(up + i, n));
-        Isa::store_partial(out + i, y, n);
-        taint = Isa::taint(taint, y);
-      });
-  return Isa::is_clean(taint);
+bool add_scaled(float* out, const float* x, float factor, int64_t width) {
+  const typename Isa::F8 f = Isa::broadcast(factor);
+  return map_row<Isa>(width, out, [=](const auto& at) { return Isa::add(at(out), Isa::mul(f, at(x))); });
+}
+
+/// x = x · factor
+template <class Isa>
+bool scale_row(float* x, float factor, int64_t width) {
+  const typename Isa::F8 f = Isa::broadcast(factor);
+  return map_row<Isa>(width, x, [=](const auto& at) { return Isa::mul(at(x), f); });
+}
+
+/// x = cap · tanh(x / cap), cap > 0
+template <class Isa>
+bool softcap_row(float* x, float cap, int64_t width) {
+  const typename Isa::F8 c = Isa::broadcast(cap);
+  return map_row<Isa>(width, x, [=](const auto& at) { return softcap8<Isa>(at(x), c); });
 }
 
 /// out = [cos(angle) · scaling for each pair, sin(angle) · scaling for each pair], angle = float(position) · inv_freq.

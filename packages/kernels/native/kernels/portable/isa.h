@@ -111,6 +111,10 @@ struct Portable {
     for (int i = 0; i < 8; ++i) a.lane[i] = -a.lane[i];
     return a;
   }
+  static HEARTH_INLINE F8 abs(F8 a) {
+    for (int i = 0; i < 8; ++i) a.lane[i] = std::fabs(a.lane[i]);
+    return a;
+  }
 
   // Conditions.
 
