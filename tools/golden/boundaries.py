@@ -115,7 +115,12 @@ def keep_output(recorded, name, tokens):
 
 
 def rows(value, tokens):
-    """[1, tokens, ...] or [tokens, ...] to [tokens, width]; the head gives one row, whatever the step has."""
+    """[1, tokens, ...] or [tokens, ...] to [tokens, width]; the head gives one row, whatever the step has.
+
+    Gemma 3 norms heads as [1, heads, tokens, head_dim], Qwen3 as [1, tokens, heads, head_dim].
+    """
+    if value.dim() == 4 and value.shape[1] != tokens:
+        value = value.transpose(1, 2)
     kept = 1 if tokens > value.numel() // value.shape[-1] else tokens
     return value.reshape(kept, -1).clone()
 
