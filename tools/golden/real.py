@@ -1,6 +1,6 @@
 """Greedy continuations of the models that can be pulled by name, with the weights of their files in float32.
 
-Writes one small manifest per model to packages/golden/fixtures/real: texts and ids, no weights. Usage:
+Writes one small manifest per model to packages/golden/fixtures/real/greedy: texts and ids, no weights. Usage:
 
     .venv/bin/python real.py gemma3:270m=FILE.gguf [NAME=FILE.gguf ...]
 """
@@ -155,7 +155,7 @@ def main() -> None:
     known = {real.name: real for real in (SMOLLM2, QWEN25_CODER_05B, QWEN25_CODER_15B, GEMMA3_270M)}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="+", metavar="NAME=FILE", help=f"names: {', '.join(known)}")
-    parser.add_argument("--out", type=Path, default=ROOT / "packages/golden/fixtures/real")
+    parser.add_argument("--out", type=Path, default=ROOT / "packages/golden/fixtures/real/greedy")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)

@@ -30,7 +30,7 @@ export interface RealGoldens {
 
 /** The real models that this package has runs of, smallest first. */
 export async function realGoldens(): Promise<RealGoldens[]> {
-  const directory = new URL('../fixtures/real/', import.meta.url);
+  const directory = new URL('../fixtures/real/greedy/', import.meta.url);
   const names = (await readdir(directory)).filter((name) => name.endsWith('.json'));
   const all = await Promise.all(
     names.map(async (name) => {

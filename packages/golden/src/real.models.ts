@@ -53,9 +53,11 @@ for (const [index, model] of goldens.entries()) {
     });
 
     // The reference takes minutes for a small model; that both backends give the same bits is tested elsewhere.
-    it.runIf(index === 0)('in float32 on the reference: the greedy tokens of Transformers', async () => {
-      await expectSameTokens(path, reference, model);
-    });
+    if (index === 0) {
+      it('in float32 on the reference: the greedy tokens of Transformers', async () => {
+        await expectSameTokens(path, reference, model);
+      });
+    }
 
     it('as stored: a text to read', async () => {
       console.info(`${model.name}:\n${await sampleText(path, model)}`);
