@@ -1,5 +1,6 @@
 import { InvalidModelError, UnsupportedError } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
+import { savedModel, wantedTensors } from './__fixtures__/saved-models.ts';
 import { buildModel } from './build-model.ts';
 import { parseLlamaConfig } from './llama.ts';
 
@@ -177,35 +178,14 @@ describe('the Llama graph', () => {
     ]);
   });
 
-  it('asks for the weights of the checkpoint, with their shapes', async () => {
-    const { weights } = await buildModel(changed({ head_dim: 16, num_hidden_layers: 1 }));
-    expect(Object.fromEntries(weights.map(({ name, shape }) => [name, shape]))).toEqual({
-      'model.embed_tokens.weight': [288, 32],
-      'model.layers.0.input_layernorm.weight': [32],
-      'model.layers.0.self_attn.q_proj.weight': [64, 32],
-      'model.layers.0.self_attn.k_proj.weight': [32, 32],
-      'model.layers.0.self_attn.v_proj.weight': [32, 32],
-      'model.layers.0.self_attn.o_proj.weight': [32, 64],
-      'model.layers.0.post_attention_layernorm.weight': [32],
-      'model.layers.0.mlp.gate_proj.weight': [64, 32],
-      'model.layers.0.mlp.up_proj.weight': [64, 32],
-      'model.layers.0.mlp.down_proj.weight': [32, 64],
-      'model.norm.weight': [32],
-      'lm_head.weight': [288, 32],
-    });
+  it.each(['llama', 'llama with biases'])('asks for the tensors of the checkpoint: %s', async (name) => {
+    const saved = savedModel(name);
+    expect(await wantedTensors(saved.config)).toEqual(saved.tensors);
   });
 
-  it('adds the biases that the config asks for', async () => {
-    const { weights } = await buildModel(changed({ attention_bias: true, mlp_bias: true, num_hidden_layers: 1 }));
-    const biases = weights.filter(({ name }) => name.endsWith('.bias')).map(({ name, shape }) => `${name} ${shape}`);
-    expect(biases).toEqual([
-      'model.layers.0.self_attn.q_proj.bias 32',
-      'model.layers.0.self_attn.k_proj.bias 16',
-      'model.layers.0.self_attn.v_proj.bias 16',
-      'model.layers.0.self_attn.o_proj.bias 32',
-      'model.layers.0.mlp.gate_proj.bias 64',
-      'model.layers.0.mlp.up_proj.bias 64',
-      'model.layers.0.mlp.down_proj.bias 32',
-    ]);
+  it('has heads of another width than hidden_size / num_attention_heads when head_dim says so', async () => {
+    const tensors = await wantedTensors(changed({ head_dim: 16 }));
+    expect(tensors['model.layers.0.self_attn.q_proj.weight']).toEqual([64, 32]);
+    expect(tensors['model.layers.0.self_attn.o_proj.weight']).toEqual([32, 64]);
   });
 });

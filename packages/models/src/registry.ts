@@ -3,4 +3,5 @@ import type { ModelFamily } from './model-family.ts';
 /** Architecture names, as in `architectures` of config.json, and the file that defines each. Loaded when asked for. */
 export const modelFamilies: Readonly<Record<string, () => Promise<ModelFamily>>> = {
   LlamaForCausalLM: async () => (await import('./llama.ts')).llama,
+  MistralForCausalLM: async () => (await import('./mistral.ts')).mistral,
 };

@@ -21,7 +21,10 @@ export function isTied(
 /** A graph together with the facts of its config. */
 export function modelDefinition(
   graph: Graph,
-  config: Omit<DecoderConfig, 'rmsNormEps'>,
+  config: Pick<
+    DecoderConfig,
+    'numHiddenLayers' | 'numAttentionHeads' | 'numKeyValueHeads' | 'headDim' | 'bosTokenId' | 'eosTokenIds'
+  >,
   tiedEmbeddings: boolean,
   ignoredTensors: readonly RegExp[] = [],
 ): ModelDefinition {
