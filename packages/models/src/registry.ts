@@ -4,4 +4,5 @@ import type { ModelFamily } from './model-family.ts';
 export const modelFamilies: Readonly<Record<string, () => Promise<ModelFamily>>> = {
   LlamaForCausalLM: async () => (await import('./llama.ts')).llama,
   MistralForCausalLM: async () => (await import('./mistral.ts')).mistral,
+  Qwen2ForCausalLM: async () => (await import('./qwen2.ts')).qwen2,
 };
