@@ -5,4 +5,5 @@ export const modelFamilies: Readonly<Record<string, () => Promise<ModelFamily>>>
   LlamaForCausalLM: async () => (await import('./llama.ts')).llama,
   MistralForCausalLM: async () => (await import('./mistral.ts')).mistral,
   Qwen2ForCausalLM: async () => (await import('./qwen2.ts')).qwen2,
+  Qwen3ForCausalLM: async () => (await import('./qwen3.ts')).qwen3,
 };
