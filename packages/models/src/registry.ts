@@ -6,4 +6,5 @@ export const modelFamilies: Readonly<Record<string, () => Promise<ModelFamily>>>
   MistralForCausalLM: async () => (await import('./mistral.ts')).mistral,
   Qwen2ForCausalLM: async () => (await import('./qwen2.ts')).qwen2,
   Qwen3ForCausalLM: async () => (await import('./qwen3.ts')).qwen3,
+  Qwen3MoeForCausalLM: async () => (await import('./qwen3-moe.ts')).qwen3Moe,
 };
