@@ -9,4 +9,5 @@ export const modelFamilies: Readonly<Record<string, () => Promise<ModelFamily>>>
   Qwen3MoeForCausalLM: async () => (await import('./qwen3-moe.ts')).qwen3Moe,
   GPT2LMHeadModel: async () => (await import('./gpt2.ts')).gpt2,
   Gemma2ForCausalLM: async () => (await import('./gemma2.ts')).gemma2,
+  Gemma3ForCausalLM: async () => (await import('./gemma3.ts')).gemma3,
 };
