@@ -10,4 +10,5 @@ export const modelFamilies: Readonly<Record<string, () => Promise<ModelFamily>>>
   GPT2LMHeadModel: async () => (await import('./gpt2.ts')).gpt2,
   Gemma2ForCausalLM: async () => (await import('./gemma2.ts')).gemma2,
   Gemma3ForCausalLM: async () => (await import('./gemma3.ts')).gemma3,
+  Phi3ForCausalLM: async () => (await import('./phi3.ts')).phi3,
 };
