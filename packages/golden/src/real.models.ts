@@ -68,25 +68,24 @@ for (const [index, model] of goldens.entries()) {
 /** Runs the prompts with all weights decoded, over a cache in f32. */
 async function expectSameTokens(path: string, backend: Backend, { prompts }: RealGoldens): Promise<void> {
   const longest = Math.max(...prompts.map(({ promptIds, ids }) => promptIds.length + ids.length));
+  const opened: { dispose(): Promise<void> }[] = [];
   const checkpoint = await openCheckpoint(path, { fileMapper: backend.fileMapper });
   try {
     const definition = await buildModel(checkpoint.config, { tensorNames: checkpoint.tensors.keys() });
     const sources = weightSources(checkpoint, definition.weights, 'float32');
     const weights = await backend.loadWeights(definition.weights, sources);
+    opened.push(weights);
     const executable = await backend.compile(definition.createProgram(), weights, {
       maxTokens: longest,
       maxOutputRows: 1,
       cache: { dtype: 'f32', blockSize: 16, numBlocks: Math.ceil(longest / 16) },
     });
-    try {
-      for (const { name, promptIds, ids } of prompts) {
-        expect({ name, ids: await generate(executable, { promptIds }, ids) }).toEqual({ name, ids });
-      }
-    } finally {
-      await executable.dispose();
-      await weights.dispose();
+    opened.push(executable);
+    for (const { name, promptIds, ids } of prompts) {
+      expect({ name, ids: await generate(executable, { promptIds }, ids) }).toEqual({ name, ids });
     }
   } finally {
+    for (const resource of opened.reverse()) await resource.dispose();
     await checkpoint.close();
   }
 }
