@@ -6,6 +6,7 @@ import { firstDifference } from './__fixtures__/bits.ts';
 import { expectSame, view } from './__fixtures__/compare-ops.ts';
 import { compileOps, type OpProgram, type TestWeight } from './__fixtures__/op-program.ts';
 import { randomFloats, seededRandom } from './__fixtures__/random.ts';
+import { type BlockDtype, blockDtypes, randomBlocks } from './__fixtures__/random-blocks.ts';
 
 // A mixture of experts in every variant against the reference, bit for bit, wherever the rows go.
 
@@ -17,23 +18,29 @@ interface Shape {
   readonly rows: number;
   /** Of gate, up and down. */
   readonly dtypes?: readonly [WeightDtype, WeightDtype, WeightDtype];
+  /** Column order of gate, up or down of an expert. */
+  readonly columnOrder?: (expert: number, matrix: number) => Uint32Array | undefined;
   readonly op?: Partial<MoeMlpOp>;
   /** Router logit of a row for an expert; a normal number by default. */
   readonly logit?: (row: number, expert: number) => number;
 }
 
 /** Row t of the input is x and the router logits, side by side. */
-function moeSpec({ hidden, expertWidth, numExperts, chosen, rows, dtypes, op, logit }: Shape): OpProgram {
+function moeSpec({ hidden, expertWidth, numExperts, chosen, rows, dtypes, columnOrder, op, logit }: Shape): OpProgram {
   const random = seededRandom(hidden + expertWidth + numExperts + rows);
   const shapes = [
     [expertWidth, hidden],
     [expertWidth, hidden],
     [hidden, expertWidth],
   ] as const;
-  const weights = Array.from({ length: numExperts }, () =>
+  const weights = Array.from({ length: numExperts }, (_, expert) =>
     shapes.map((shape, i): TestWeight => {
-      const values = randomFloats(random, shape[0] * shape[1], 1 / Math.sqrt(shape[1]));
-      return { role: 'matrix', shape, values, dtype: dtypes?.[i] ?? 'f32' };
+      const dtype = dtypes?.[i] ?? 'f32';
+      const order = columnOrder?.(expert, i);
+      const common = { role: 'matrix', shape, dtype, ...(order && { columnOrder: order }) } as const;
+      const size = shape[0] * shape[1];
+      if (isBlockDtype(dtype)) return { ...common, bytes: randomBlocks(dtype, size, 3 * expert + i) };
+      return { ...common, values: randomFloats(random, size, 1 / Math.sqrt(shape[1])) };
     }),
   ).flat();
   const ids = Array.from({ length: numExperts }, (_, e) => 3 * e);
@@ -66,6 +73,17 @@ function moeSpec({ hidden, expertWidth, numExperts, chosen, rows, dtypes, op, lo
   };
 }
 
+function isBlockDtype(dtype: WeightDtype): dtype is BlockDtype {
+  return (blockDtypes as readonly WeightDtype[]).includes(dtype);
+}
+
+const orderedTypes = ['int4_g32', 'q8_0', 'q4_0'] as const;
+
+/** A permutation of columns. */
+function shuffled(columns: number, step: number): Uint32Array {
+  return Uint32Array.from({ length: columns }, (_, i) => (i * step + 3) % columns);
+}
+
 describe('moe-mlp', () => {
   it.each([
     // hidden, expertWidth, numExperts, chosen
@@ -96,6 +114,29 @@ describe('moe-mlp', () => {
   ] as const)('%s gates, %s ups and %s downs', async (...dtypes) => {
     for (const rows of [1, 3, 17, 130]) {
       await expectSame(moeSpec({ hidden: 64, expertWidth: 96, numExperts: 6, chosen: 2, rows, dtypes }));
+    }
+  });
+
+  it.each([
+    ['q4_k', 'q6_k', 'q3_k'],
+    ['iq4_xs', 'q5_k', 'f8_e4m3'],
+    ['f8_e4m3', 'int4_g128', 'q8_0'],
+  ] as const)('%s gates, %s ups and %s downs', async (...dtypes) => {
+    for (const rows of [1, 9]) {
+      await expectSame(moeSpec({ hidden: 256, expertWidth: 256, numExperts: 3, chosen: 2, rows, dtypes }));
+    }
+  });
+
+  it.each([
+    ['gates and ups', (_: number, matrix: number) => (matrix < 2 ? shuffled(64, 11) : undefined)],
+    ['ups only', (_: number, matrix: number) => (matrix === 1 ? shuffled(64, 11) : undefined)],
+    ['every matrix of every second expert', (e: number, m: number) => (e % 2 ? shuffled(64, 2 * m + 5) : undefined)],
+  ])('columns of %s in an order of their own', async (_, columnOrder) => {
+    const shape = { hidden: 64, expertWidth: 64, numExperts: 4, chosen: 2, columnOrder } as const;
+    for (const rows of [1, 17]) {
+      const plain = await expectSame(moeSpec({ ...shape, columnOrder: () => undefined, rows, dtypes: orderedTypes }));
+      const ordered = await expectSame(moeSpec({ ...shape, rows, dtypes: orderedTypes }));
+      expect(firstDifference(ordered, plain)).not.toBeNull();
     }
   });
 

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => runtime.dispose());
 
 async function addZeros(rows: number, columns: number): Promise<void> {
-  const index = weights.addMatrix(f32, rows, columns, undefined);
+  const index = weights.addMatrix(f32, rows, columns, undefined, undefined);
   await weights.packBytes(index, new Uint8Array(rows * columns * 4), 0, rows);
 }
 

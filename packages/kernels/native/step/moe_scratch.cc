@@ -23,13 +23,13 @@ MoeScratch::MoeScratch(const Program& program, const Weights& weights, int64_t m
     gate_up_floats = std::max(gate_up_floats, slots * 2 * width);
     y_floats = std::max(y_floats, slots * op->x.width);
     for (const MoeMlpOp::Expert& expert : op->experts) {
-      for (const int32_t weight : {expert.gate, expert.up}) {
-        if (!is_quantized(weights.at(weight).dtype)) x_floats = std::max(x_floats, slots * op->x.width);
+      const Tensor& gate = weights.at(expert.gate);
+      const Tensor& up = weights.at(expert.up);
+      if (!is_quantized(gate.dtype) || !is_quantized(up.dtype)) x_floats = std::max(x_floats, slots * op->x.width);
+      if (is_quantized(gate.dtype) || is_quantized(up.dtype)) {
+        num_blocks = std::max(num_blocks, (1 + up_set(gate, up)) * slots * (op->x.width / kBlockElements));
       }
-      for (const int32_t weight : {expert.gate, expert.up, expert.down}) {
-        const Tensor& tensor = weights.at(weight);
-        if (is_quantized(tensor.dtype)) num_blocks = std::max(num_blocks, slots * (tensor.columns / kBlockElements));
-      }
+      if (is_quantized(weights.at(expert.down).dtype)) num_blocks = std::max(num_blocks, slots * (width / kBlockElements));
     }
   }
   chosen_experts = AlignedArray<int32_t>(num_chosen, "chosen experts");
@@ -47,6 +47,10 @@ MoeScratch::MoeScratch(const Program& program, const Weights& weights, int64_t m
 int64_t MoeScratch::run_slots(const MoeMlpOp& op, int64_t capacity) {
   // At least all experts of one row.
   return std::max<int64_t>(capacity, op.num_experts_per_token);
+}
+
+int64_t MoeScratch::up_set(const Tensor& gate, const Tensor& up) {
+  return is_quantized(gate.dtype) && is_quantized(up.dtype) && gate.column_order != up.column_order ? 1 : 0;
 }
 
 }  // namespace hearth

@@ -21,6 +21,10 @@ struct MoeScratch {
   /// Slots of a run, for an op over at most `capacity` rows: the rows may all go to one expert.
   static int64_t run_slots(const MoeMlpOp& op, int64_t capacity);
 
+  /// 1 when the columns of an expert's up matrix are packed in another order than those of its gate, so that it needs a
+  /// quantization of x for itself; else 0.
+  static int64_t up_set(const Tensor& gate, const Tensor& up);
+
   // By row and choice, [rows, experts per token], in ascending expert id.
   AlignedArray<int32_t> chosen_experts;
   AlignedArray<float> chosen_weights;
@@ -39,7 +43,7 @@ struct MoeScratch {
   AlignedArray<float> gate_up;
   /// [slots, hidden]
   AlignedArray<float> y;
-  /// Quantized rows of x, later of the activated gate: [slots, columns / 32].
+  /// Quantized rows of x, later of the activated gate: [sets, slots, columns / 32]. Gates read set 0, ups what up_set() says.
   AlignedArray<ActivationBlock> activations;
 };
 

@@ -2,54 +2,25 @@
 
 #include <algorithm>
 
+#include "step/products.h"
+
 namespace hearth {
 namespace {
 
-/// Tokens of one chunk. Their activations (64 x 2,048 codes are 190 KiB with scales) stay in L2 while tiles of weights
-/// pass by.
-constexpr int64_t kTokensPerChunk = 64;
-
-/// Chunks per thread to aim at: enough to even out a thread that is late, few enough that claiming them costs nothing.
-constexpr int64_t kChunksPerThread = 8;
-
-/// Tiles of a chunk are a multiple of this, so that kernels can take four at once.
-constexpr int64_t kTileStep = 4;
-
 /// Activations that are quantized by one thread at a time.
 constexpr int64_t kQuantizeFloats = 16384;
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-int64_t num_tiles(const Tensor& tensor) { return divide_up(tensor.rows, kTileRows); }
-
-/// Activations that are gathered before they are quantized: whole blocks, and little enough for the stack.
-constexpr int64_t kGatherBlocks = 32;
-
-/// Quantizes a row in the order that packed columns have.
-void quantize_gathered(const KernelTable& kernels, const float* x, const std::vector<uint32_t>& order, ActivationBlock* out) {
-  float gathered[kGatherBlocks * kBlockElements];
-  const int64_t num_blocks = static_cast<int64_t>(order.size()) / kBlockElements;
-  for (int64_t block = 0; block < num_blocks; block += kGatherBlocks) {
-    const int64_t blocks_here = std::min(kGatherBlocks, num_blocks - block);
-    const uint32_t* columns = order.data() + block * kBlockElements;
-    for (int64_t i = 0; i < blocks_here * kBlockElements; ++i) gathered[i] = x[columns[i]];
-    kernels.quantize_row(gathered, blocks_here, out + block);
-  }
-}
 
 /// Quantizes x in the column order of part `part` into set `part` of the activations.
 void quantize_activations(StepContext& step, const LinearOp& op, int64_t part, int64_t num_rows) {
   Executable& x = step.executable;
   const int64_t num_blocks = op.x.width / kBlockElements;
-  const std::vector<uint32_t>* order = x.weights->at(op.parts[static_cast<std::size_t>(part)].weight).column_order.get();
+  const Tensor& matrix = x.weights->at(op.parts[static_cast<std::size_t>(part)].weight);
   ActivationBlock* activations = x.activations.data() + part * num_rows * num_blocks;
   const int64_t rows_per_chunk = std::max<int64_t>(1, kQuantizeFloats / op.x.width);
   step.pool.parallel_for(divide_up(num_rows, rows_per_chunk), [&](int64_t chunk, int) {
     const int64_t end = std::min(num_rows, (chunk + 1) * rows_per_chunk);
     for (int64_t row = chunk * rows_per_chunk; row < end; ++row) {
-      ActivationBlock* out = activations + row * num_blocks;
-      if (order == nullptr) x.kernels.quantize_row(x.row(op.x, row), num_blocks, out);
-      else quantize_gathered(x.kernels, x.row(op.x, row), *order, out);
+      quantize_for(x.kernels, matrix, x.row(op.x, row), activations + row * num_blocks);
     }
   });
 }
@@ -77,10 +48,9 @@ void run_linear(StepContext& step, const LinearOp& op) {
   }
 
   const int64_t num_token_chunks = divide_up(num_rows, kTokensPerChunk);
-  const int64_t wanted_tile_chunks = std::max<int64_t>(1, step.pool.num_threads() * kChunksPerThread / num_token_chunks);
-  const int64_t tiles_per_chunk = divide_up(divide_up(total_tiles, wanted_tile_chunks), kTileStep) * kTileStep;
+  const int64_t chunk_tiles = tiles_per_chunk(total_tiles, num_token_chunks, step.pool.num_threads());
   int64_t num_tile_chunks = 0;
-  for (const LinearOp::Part& part : op.parts) num_tile_chunks += divide_up(num_tiles(x.weights->at(part.weight)), tiles_per_chunk);
+  for (const LinearOp::Part& part : op.parts) num_tile_chunks += divide_up(num_tiles(x.weights->at(part.weight)), chunk_tiles);
 
   // Neighbouring chunks share their weights, which are the larger part.
   step.pool.parallel_for(num_tile_chunks * num_token_chunks, [&](int64_t chunk, int) {
@@ -90,7 +60,7 @@ void run_linear(StepContext& step, const LinearOp& op) {
     for (int64_t i = 0; i < num_parts; ++i) {
       const LinearOp::Part& part = op.parts[static_cast<std::size_t>(i)];
       const Tensor& tensor = x.weights->at(part.weight);
-      const int64_t chunks_here = divide_up(num_tiles(tensor), tiles_per_chunk);
+      const int64_t chunks_here = divide_up(num_tiles(tensor), chunk_tiles);
       if (tile_chunk >= chunks_here) {
         tile_chunk -= chunks_here;
         column += tensor.rows;
@@ -100,8 +70,8 @@ void run_linear(StepContext& step, const LinearOp& op) {
       task.packed = tensor.data.data();
       task.rows = tensor.rows;
       task.columns = tensor.columns;
-      task.first_tile = tile_chunk * tiles_per_chunk;
-      task.last_tile = std::min(num_tiles(tensor), task.first_tile + tiles_per_chunk);
+      task.first_tile = tile_chunk * chunk_tiles;
+      task.last_tile = std::min(num_tiles(tensor), task.first_tile + chunk_tiles);
       task.first_token = first_token;
       task.last_token = std::min(num_rows, first_token + kTokensPerChunk);
       task.x = x.row(op.x, 0);

@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "step/products.h"
+
 namespace hearth {
 namespace {
 
-/// As in run_linear.cc: tokens and tiles of one chunk, and chunks per thread to aim at.
-constexpr int64_t kTokensPerChunk = 64;
-constexpr int64_t kTileStep = 4;
-constexpr int64_t kChunksPerThread = 8;
-
 /// Floats of elementwise work per chunk: some microseconds.
 constexpr int64_t kChunkFloats = 8192;
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// One moe-mlp op in one step. Phases follow each other as in run().
 class MoeRunner {
@@ -97,11 +92,14 @@ class MoeRunner {
     num_slots_ = moe_.first_slots[last] - first_slot_;
     bring_inputs();
     multiply(2, expert_width_, [&](int64_t id, int64_t part, LinearTask& task) -> const Tensor& {
+      const Tensor& gate = weight(expert(id).gate);
+      const Tensor& up = weight(expert(id).up);
       task.x = moe_.x.data();
       task.x_stride = hidden_;
+      task.x_blocks = blocks(part == 0 ? 0 : MoeScratch::up_set(gate, up), 0, hidden_);
       task.out = moe_.gate_up.data() + part * expert_width_;
       task.out_stride = 2 * expert_width_;
-      return weight(part == 0 ? expert(id).gate : expert(id).up);
+      return part == 0 ? gate : up;
     });
     if (!step_.is_finite()) return false;
     activate();
@@ -109,6 +107,7 @@ class MoeRunner {
     multiply(1, hidden_, [&](int64_t id, int64_t, LinearTask& task) -> const Tensor& {
       task.x = moe_.gate_up.data();
       task.x_stride = 2 * expert_width_;
+      task.x_blocks = blocks(0, 0, expert_width_);
       task.out = moe_.y.data();
       task.out_stride = hidden_;
       return weight(expert(id).down);
@@ -122,10 +121,14 @@ class MoeRunner {
     for_each(num_slots_, hidden_, [&](int64_t slot) {
       const float* row = x_.row(op_.x, moe_.slot_rows[first_slot_ + slot]);
       const MoeMlpOp::Expert& e = expert(moe_.slot_experts[first_slot_ + slot]);
-      const bool gate_is_quantized = is_quantized(weight(e.gate).dtype);
-      const bool up_is_quantized = is_quantized(weight(e.up).dtype);
-      if (gate_is_quantized || up_is_quantized) quantize(row, hidden_, slot);
-      if (!gate_is_quantized || !up_is_quantized) {
+      const Tensor& gate = weight(e.gate);
+      const Tensor& up = weight(e.up);
+      const int64_t up_set = MoeScratch::up_set(gate, up);
+      if (is_quantized(gate.dtype)) quantize_for(x_.kernels, gate, row, blocks(0, slot, hidden_));
+      if (is_quantized(up.dtype) && (up_set != 0 || !is_quantized(gate.dtype))) {
+        quantize_for(x_.kernels, up, row, blocks(up_set, slot, hidden_));
+      }
+      if (!is_quantized(gate.dtype) || !is_quantized(up.dtype)) {
         std::memcpy(moe_.x.data() + slot * hidden_, row, static_cast<std::size_t>(hidden_) * sizeof(float));
       }
       return true;
@@ -139,7 +142,7 @@ class MoeRunner {
       float* gate = moe_.gate_up.data() + slot * 2 * expert_width_;
       const bool finite = gated_activation(gate, gate + expert_width_, expert_width_, gate);
       const Tensor& down = weight(expert(moe_.slot_experts[first_slot_ + slot]).down);
-      if (is_quantized(down.dtype)) quantize(gate, expert_width_, slot);
+      if (is_quantized(down.dtype)) quantize_for(x_.kernels, down, gate, blocks(0, slot, expert_width_));
       return finite;
     });
   }
@@ -158,9 +161,9 @@ class MoeRunner {
     });
   }
 
-  void quantize(const float* row, int64_t width, int64_t slot) {
-    const int64_t num_blocks = width / kBlockElements;
-    x_.kernels.quantize_row(row, num_blocks, moe_.activations.data() + slot * num_blocks);
+  /// Blocks of a slot in a set of quantized rows that are `width` wide.
+  ActivationBlock* blocks(int64_t set, int64_t slot, int64_t width) const {
+    return moe_.activations.data() + (set * run_slots_ + slot) * (width / kBlockElements);
   }
 
   /// `num_parts` products of each expert of the run with the rows of its slots, all matrices having `num_outputs` rows.
@@ -172,11 +175,10 @@ class MoeRunner {
     };
     int64_t all_token_chunks = 0;
     for (int64_t id = first_expert_; id < last_expert_; ++id) all_token_chunks += num_token_chunks(id);
-    const int64_t num_tiles = divide_up(num_outputs, kTileRows);
-    const int64_t wanted_tile_chunks =
-        std::max<int64_t>(1, step_.pool.num_threads() * kChunksPerThread / std::max<int64_t>(1, num_parts * all_token_chunks));
-    const int64_t tiles_per_chunk = divide_up(divide_up(num_tiles, wanted_tile_chunks), kTileStep) * kTileStep;
-    const int64_t num_tile_chunks = divide_up(num_tiles, tiles_per_chunk);
+    if (all_token_chunks == 0) return;
+    const int64_t all_tiles = divide_up(num_outputs, kTileRows);
+    const int64_t chunk_tiles = tiles_per_chunk(all_tiles, num_parts * all_token_chunks, step_.pool.num_threads());
+    const int64_t num_tile_chunks = divide_up(all_tiles, chunk_tiles);
 
     // Neighbouring chunks share their weights, which are the larger part.
     step_.pool.parallel_for(all_token_chunks * num_parts * num_tile_chunks, [&](int64_t chunk, int) {
@@ -193,11 +195,10 @@ class MoeRunner {
       task.packed = matrix.data.data();
       task.rows = matrix.rows;
       task.columns = matrix.columns;
-      task.first_tile = tile_chunk * tiles_per_chunk;
-      task.last_tile = std::min(num_tiles, task.first_tile + tiles_per_chunk);
+      task.first_tile = tile_chunk * chunk_tiles;
+      task.last_tile = std::min(all_tiles, task.first_tile + chunk_tiles);
       task.first_token = moe_.first_slots[id] - first_slot_ + token_chunk * kTokensPerChunk;
       task.last_token = std::min(moe_.first_slots[id + 1] - first_slot_, task.first_token + kTokensPerChunk);
-      task.x_blocks = moe_.activations.data();
       task.bias = nullptr;
       if (!x_.kernels.linear[static_cast<int>(matrix.dtype)](task)) step_.mark_not_finite();
     });

@@ -1,0 +1,39 @@
+#include "step/products.h"
+
+#include <algorithm>
+
+namespace hearth {
+namespace {
+
+/// Chunks per thread to aim at: enough to even out a thread that is late, few enough that claiming them costs nothing.
+constexpr int64_t kChunksPerThread = 8;
+
+/// Tiles of a chunk are a multiple of this, so that kernels can take four at once.
+constexpr int64_t kTileStep = 4;
+
+/// Activations that are gathered before they are quantized: whole blocks, and little enough for the stack.
+constexpr int64_t kGatherBlocks = 32;
+
+}  // namespace
+
+int64_t tiles_per_chunk(int64_t total_tiles, int64_t num_token_chunks, int num_threads) {
+  const int64_t wanted_tile_chunks = std::max<int64_t>(1, num_threads * kChunksPerThread / num_token_chunks);
+  return divide_up(divide_up(total_tiles, wanted_tile_chunks), kTileStep) * kTileStep;
+}
+
+void quantize_for(const KernelTable& kernels, const Tensor& matrix, const float* x, ActivationBlock* out) {
+  const int64_t num_blocks = matrix.columns / kBlockElements;
+  if (matrix.column_order == nullptr) {
+    kernels.quantize_row(x, num_blocks, out);
+    return;
+  }
+  float gathered[kGatherBlocks * kBlockElements];
+  for (int64_t block = 0; block < num_blocks; block += kGatherBlocks) {
+    const int64_t blocks_here = std::min(kGatherBlocks, num_blocks - block);
+    const uint32_t* columns = matrix.column_order->data() + block * kBlockElements;
+    for (int64_t i = 0; i < blocks_here * kBlockElements; ++i) gathered[i] = x[columns[i]];
+    kernels.quantize_row(gathered, blocks_here, out + block);
+  }
+}
+
+}  // namespace hearth
