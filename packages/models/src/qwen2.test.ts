@@ -57,6 +57,7 @@ describe('parseQwen2Config', () => {
     ['layer_types', ['full_attention', 'chunked_attention']],
     ['final_logit_softcapping', 30],
     ['rope_scaling', { type: 'mrope', mrope_section: [1, 1, 1] }],
+    ['use_mrope', true],
     ['use_bidirectional_attention', true],
     ['quantization_config', { quant_method: 'awq' }],
   ])('refuses %s = %j by name', (key, value) => {

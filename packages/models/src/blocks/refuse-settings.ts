@@ -10,6 +10,7 @@ const settings: readonly (readonly [key: string, harmless: readonly unknown[], w
   ['attention_bias', [false], 'a bias in the attention of this family'],
   ['mlp_bias', [false], 'a bias in the MLP of this family'],
   ['lm_head_bias', [false], 'a bias of the head'],
+  ['use_mrope', [false], 'positions in several dimensions'],
   ['full_attn_mod', [1], 'full attention in some layers only'],
   ['sliding_window', [], 'windowed attention in this family'],
   ['use_sliding_window', [false], 'windowed attention in this family'],

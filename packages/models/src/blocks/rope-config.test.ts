@@ -29,6 +29,10 @@ describe('parseRopeConfig', () => {
     ['both, agreeing', { rope_scaling: { type: 'linear', rope_type: 'linear', factor: 2 } }],
     ['rope_parameters', { rope_parameters: { rope_type: 'linear', factor: 2, rope_theta: 10000 } }],
     [
+      'rope_scaling, beside a theta alone',
+      { rope_scaling: { type: 'linear', factor: 2 }, rope_parameters: { rope_theta: 10000 } },
+    ],
+    [
       'both objects, agreeing',
       { rope_scaling: { type: 'linear', factor: 2 }, rope_parameters: { rope_type: 'linear', factor: 2 } },
     ],

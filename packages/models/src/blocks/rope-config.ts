@@ -28,12 +28,7 @@ export interface RopeContext {
  * @throws UnsupportedError for other scaling types and for keys that are not known for the type
  */
 export function parseRopeConfig(config: ConfigReader, context: RopeContext): RopeConfig {
-  return readRope(
-    config,
-    ['rope_theta'],
-    ['rope_scaling', 'rope_parameters'].map((key) => config.object(key)),
-    context,
-  );
+  return readRope(config, 'rope_theta', [config.object('rope_scaling'), config.object('rope_parameters')], context);
 }
 
 const layerTypes = ['full_attention', 'sliding_attention'];
@@ -57,82 +52,77 @@ export function parseLayerTypeRopes(
     );
   }
   const local = { ...context, defaultTheta: defaultLocalTheta };
+  const [full, sliding] = layerTypes.map((type) => byType?.object(type));
   return {
-    global: readRope(
-      config,
-      ['rope_theta'],
-      [config.object('rope_scaling'), byType?.object('full_attention')],
-      context,
-    ),
-    local: readRope(config, ['rope_local_base_freq'], [byType?.object('sliding_attention')], local),
+    global: readRope(config, 'rope_theta', [config.object('rope_scaling'), full], context),
+    local: readRope(config, 'rope_local_base_freq', [sliding], local),
   };
 }
 
-const thetaRange = { min: 1, max: 1e15 };
-
-/** @param objects the places that may hold the scaling and a theta of their own */
+/**
+ * @param thetaKey beside the objects
+ * @param objects that may hold the scaling, and a `rope_theta` of their own
+ */
 function readRope(
   config: ConfigReader,
-  thetaKeys: readonly string[],
+  thetaKey: string,
   objects: readonly (ConfigReader | undefined)[],
   context: RopeContext,
 ): RopeConfig {
   config.refuseUnless('rope_interleaved', [false], 'rotating neighbouring pairs');
-  const places = objects.filter((object) => object !== undefined && object.keys().length > 0) as ConfigReader[];
-  const given = (key: string, range: typeof thetaRange, readers: readonly ConfigReader[]) =>
-    readers
-      .filter((reader) => reader.has(key))
-      .map((reader) => ({ by: `${key} in ${reader.where}`, value: reader.number(key, range) }));
-
-  const thetas = [
-    ...thetaKeys.flatMap((key) => given(key, thetaRange, [config])),
-    ...given('rope_theta', thetaRange, places),
-  ];
+  const places = objects.filter((object) => object !== undefined);
+  const thetaRange = { min: 1, max: 1e15 };
+  const thetas = [...readAll([config], thetaKey, thetaRange), ...readAll(places, 'rope_theta', thetaRange)];
   const theta = agree('The base of RoPE', thetas) ?? context.defaultTheta;
-  const rotaryDim = readRotaryDim(
-    config,
-    agree('partial_rotary_factor', given('partial_rotary_factor', { min: 0, max: 1 }, [config, ...places])) ?? 1,
-    context,
-  );
-
+  const rotaryDim = readRotaryDim(config, places, context);
   const { maxPositionEmbeddings } = context;
-  const original = 'original_max_position_embeddings';
-  const originalMaxPositionEmbeddings = config.has(original)
-    ? config.integer(original, { min: 2, max: 2 ** 24 })
-    : context.originalMaxPositionEmbeddings;
-  const scalings = places.map((place) => ({
-    by: place.where,
-    value: parseScaling(place, readType(place), {
-      theta,
-      rotaryDim,
-      maxPositionEmbeddings,
-      originalMaxPositionEmbeddings,
-    }),
-  }));
+  const scalingContext = { theta, rotaryDim, maxPositionEmbeddings, ...readOriginalLength(config, context) };
+  const scalings = places.flatMap((place) => {
+    const type = readType(place);
+    const value = parseScaling(place, type ?? 'default', scalingContext);
+    // An object without a type says nothing about scaling.
+    return type === undefined ? [] : [{ by: place.where, value }];
+  });
+  const scaling = agree('The scaling of RoPE', scalings) ?? { type: 'default' };
+  return { theta, rotaryDim, maxPositionEmbeddings, scaling };
+}
+
+/** The number that each place gives for a key, where it gives one. */
+function readAll(places: readonly ConfigReader[], key: string, range: { min: number; max: number }) {
+  return places
+    .filter((place) => place.has(key))
+    .map((place) => ({ by: `${key} in ${place.where}`, value: place.number(key, range) }));
+}
+
+function readOriginalLength(config: ConfigReader, { originalMaxPositionEmbeddings }: RopeContext) {
+  const key = 'original_max_position_embeddings';
   return {
-    theta,
-    rotaryDim,
-    maxPositionEmbeddings,
-    scaling: agree('The scaling of RoPE', scalings) ?? { type: 'default' },
+    originalMaxPositionEmbeddings: config.has(key)
+      ? config.integer(key, { min: 2, max: 2 ** 24 })
+      : originalMaxPositionEmbeddings,
   };
 }
 
-function readRotaryDim(config: ConfigReader, factor: number, { headDim, isPartial = false }: RopeContext): number {
+function readRotaryDim(config: ConfigReader, places: readonly ConfigReader[], context: RopeContext): number {
+  const { headDim, isPartial = false } = context;
+  const key = 'partial_rotary_factor';
+  const factor = agree(key, readAll([config, ...places], key, { min: 0, max: 1 })) ?? 1;
   if (factor === 1) return headDim;
   if (!isPartial) {
     throw new UnsupportedError(
       `partial_rotary_factor is ${factor}: rotating a part of each head is not supported in this family (accepted: 1).`,
-      { details: { key: 'partial_rotary_factor', value: factor } },
+      { details: { key, value: factor } },
     );
   }
   const rotaryDim = Math.trunc(headDim * factor);
   if (rotaryDim < 2 || rotaryDim % 2 !== 0) {
-    config.fail('partial_rotary_factor', `a part of head_dim (${headDim}) that is even, because RoPE rotates pairs`);
+    config.fail(key, `a part of head_dim (${headDim}) that is even, because RoPE rotates pairs`);
   }
   return rotaryDim;
 }
 
-function readType(place: ConfigReader): string {
+/** The type of scaling; undefined when the object does not say. */
+function readType(place: ConfigReader): string | undefined {
   const names = (['rope_type', 'type'] as const).flatMap((key) => {
     const value = scalingTypeName(place, key);
     return value === undefined ? [] : [{ by: key, value }];
@@ -144,7 +134,7 @@ function readType(place: ConfigReader): string {
       { details: { where: place.where } },
     );
   }
-  return type ?? 'default';
+  return type;
 }
 
 /** The one value that several spellings give; undefined when there is none. */
