@@ -47,6 +47,12 @@ export {
   syntheticLlama,
   writeSyntheticLlama,
 } from './synthetic/synthetic-llama.ts';
+export {
+  type SyntheticModel,
+  type SyntheticModelOptions,
+  syntheticModel,
+  writeSynthetic,
+} from './synthetic/synthetic-model.ts';
 export { encodeElements } from './tensor/encode.ts';
 export { type ReadTensorOptions, readTensor, readTensorChunks } from './tensor/read-tensor.ts';
 export type { TensorToWrite } from './tensor/tensor-to-write.ts';

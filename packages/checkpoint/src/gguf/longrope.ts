@@ -55,7 +55,8 @@ export async function readLongrope(
     return Array.from(factors, shortestF32);
   };
   const scaling: Record<string, unknown> = {
-    rope_type: 'longrope',
+    // Transformers knows the type of a Phi-3 under this name only.
+    type: 'longrope',
     short_factor: await decimals(short),
     long_factor: await decimals(long),
   };
