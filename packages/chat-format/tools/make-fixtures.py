@@ -10,11 +10,21 @@ import json
 import os
 
 import jinja2
-from jinja2.ext import loopcontrols
+from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "__fixtures__")
 NOW = datetime.datetime(2024, 7, 5, 9, 3, 7)
+
+
+class Generation(Extension):
+    """Transformers marks what the assistant says with this tag; it changes no text."""
+
+    tags = {"generation"}
+
+    def parse(self, parser):
+        next(parser.stream)
+        return parser.parse_statements(["name:endgeneration"], drop_needle=True)
 
 
 def environment():
@@ -24,7 +34,7 @@ def environment():
     def tojson(x, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
         return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
-    env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
+    env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, Generation])
     env.filters["tojson"] = tojson
     env.globals["raise_exception"] = raise_exception
     env.globals["strftime_now"] = lambda form: NOW.strftime(form)
@@ -75,6 +85,27 @@ CHATS = {
                      {"role": "tool", "tool_call_id": "abcdefgh1", "content": "1"}, {"role": "tool", "tool_call_id": "123456789", "content": "2"}],
         "add_generation_prompt": True,
     },
+    "thinking allowed": {"messages": [system("Help. /no_think"), user("q")], "add_generation_prompt": True, "enable_thinking": True},
+    "thoughts of turns that are over": {
+        "messages": [user("q"), assistant("<think>\nold thought\n</think>\n\nfirst"), user("r"), assistant("second", reasoning_content="old reason"), user("s")],
+        "add_generation_prompt": True,
+    },
+    "thoughts between calls": {
+        "messages": [user("q"), assistant("old", reasoning_content="done with"), user("r"), assistant("<think>\nI must look\n</think>\n\n", tool_calls=[call("look", {"at": "it"})]),
+                     {"role": "tool", "tool_call_id": "abcdefgh1", "content": "seen"}, assistant("", reasoning_content="and again", tool_calls=[call("look", {})]),
+                     {"role": "tool", "tool_call_id": "abcdefgh1", "content": "seen twice"}],
+        "tools": TOOLS, "add_generation_prompt": True,
+    },
+    "thoughts cut off": {"messages": [user("q"), assistant("<think>no end"), user("r"), assistant("no start</think>tail"), user("</think>"), assistant("<think></think>")]},
+    "system in the middle": {"messages": [user("q"), assistant("a"), system("now rhyme"), user("r")], "add_generation_prompt": True},
+    "system alone": {"messages": [system("s")], "add_generation_prompt": True},
+    "tools of the system message": {"messages": [{**system("sys"), "tools": "[{\"name\": \"f\"}]"}, user("x")], "add_generation_prompt": True},
+    "tools of the model": {
+        "messages": [user("x"), assistant("", tool_calls=[call("brave_search", {"query": "a & b", "n": 2})]), {"role": "ipython", "content": "found"}],
+        "builtin_tools": ["brave_search", "code_interpreter"], "date_string": "31 Dec 2025",
+    },
+    "tools before the messages": {"messages": [system("sys"), user("x")], "tools": TOOLS, "tools_in_user_message": False, "add_generation_prompt": True},
+    "five turns": {"messages": [user("a"), assistant("b"), user("c"), assistant("d "), user(" e")], "add_generation_prompt": True},
 }
 
 DATA = {
@@ -136,7 +167,7 @@ SNIPPETS = [
     # macros
     "{% macro m(a, b='x', c=none) %}{{ a }}{{ b }}{{ c }}{% endmacro %}{{ m(1) }}|{{ m(1, 2) }}|{{ m(1, c=3) }}|{{ m('a') | upper }}",
     "{% macro f(n) %}{% if n > 0 %}{{ n }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(4) }}",
-    "{% macro w() %}[{{ caller() }}]{% endmacro %}{% call w() %}in{% endcall %}",
+    "{% generation %}a{{ i }}{% endgeneration %}b{%- generation -%} c {%- endgeneration %}", "{% macro w() %}[{{ caller() }}]{% endmacro %}{% call w() %}in{% endcall %}",
     # white space
     "a\n  {% if t %}\n  b\n  {% endif %}\nc\n\n", "  {%- if t -%}  x  {%- endif -%}  y", "{# c #}\nx{#- d -#}  y\n  {# e #}\nz", "a {{- ' b ' -}} c\n\n\n", "{{ 'x' }}\n{{ 'y' }}\n",
     # dates and errors
