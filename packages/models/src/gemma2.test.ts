@@ -57,6 +57,7 @@ describe('parseGemma2Config', () => {
     ['attn_logit_softcapping', 0],
     ['final_logit_softcapping', '30'],
     ['sliding_window', 0],
+    ['sliding_window', null],
     ['layer_types', ['full_attention']],
     ['attention_bias', 0],
   ])('refuses %s = %j and names the key', (key, value) => {

@@ -41,7 +41,7 @@ export function parseGemma2Config(json: unknown): Gemma2Config {
     'layer_types',
   ]);
   const common = parseDecoderConfig(config, { maxPositionEmbeddings: 8192, headDim: 256, numKeyValueHeads: 4 });
-  const window = config.integer('sliding_window', { ...windowRange, default: 4096 });
+  const window = config.orNull('sliding_window', (key) => config.integer(key, { ...windowRange, default: 4096 }));
   return {
     ...common,
     rope: parseRopeConfig(config, { ...common, defaultTheta: 10_000 }),

@@ -69,6 +69,7 @@ describe('parseGemma3Config', () => {
     ['query_pre_attn_scalar', 0],
     ['final_logit_softcapping', -1],
     ['sliding_window', 0],
+    ['sliding_window', null],
     ['sliding_window_pattern', 0],
     ['rope_local_base_freq', 0],
     ['layer_types', ['full_attention']],

@@ -41,8 +41,9 @@ export function parseGemma3Config(json: unknown): Gemma3Config {
     'layer_types',
   ]);
   const common = parseDecoderConfig(config, { maxPositionEmbeddings: 2 ** 17, headDim: 256, numKeyValueHeads: 4 });
-  const window = config.integer('sliding_window', { ...windowRange, default: 4096 });
+  const window = config.orNull('sliding_window', (key) => config.integer(key, { ...windowRange, default: 4096 }));
   const ropes = parseLayerTypeRopes(config, { ...common, defaultTheta: 1_000_000 }, 10_000);
+  // Transformers reads the first and saves the second.
   const patternKey = config.has('sliding_window_pattern') ? 'sliding_window_pattern' : '_sliding_window_pattern';
   const pattern = config.integer(patternKey, { min: 1, max: 1024, default: 6 });
   return {
@@ -51,7 +52,7 @@ export function parseGemma3Config(json: unknown): Gemma3Config {
     localRope: ropes.local,
     attentionBias: config.boolean('attention_bias', false),
     queryPreAttnScalar: config.number('query_pre_attn_scalar', { min: 1e-6, max: 1e6, default: 256 }),
-    finalLogitSoftcapping: config.has('final_logit_softcapping') ? readCap(config, 'final_logit_softcapping', 0) : null,
+    finalLogitSoftcapping: readCap(config, 'final_logit_softcapping', null),
     windows: readLayerWindows(config, common.numHiddenLayers, window, (layer) =>
       (layer + 1) % pattern === 0 ? 'full_attention' : 'sliding_attention',
     ),

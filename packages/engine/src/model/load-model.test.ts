@@ -136,6 +136,36 @@ describe('prepareModel', () => {
     await expect(prepare({ contextLength })).rejects.toThrow(/contextLength must be a whole number from 1 to 8192/);
   });
 
+  it('fixes rotary scaling that depends on the length for the context length, also for the default one', async () => {
+    const frequencyOf = async (path: string, contextLength?: number) => {
+      const compile = vi.spyOn(backend, 'compile');
+      const model = await loadModel(path, { backend, contextLength });
+      const { ropes } = compile.mock.calls[0]![0];
+      compile.mockRestore();
+      expect(model.info).toMatchObject({ maxContextLength: 3072, contextLength: contextLength ?? 3072 });
+      await model.dispose();
+      return ropes[0]!.invFreq[1]!;
+    };
+    await withChangedFile(
+      'config.json',
+      (json) => {
+        json.max_position_embeddings = 1024;
+        json.rope_scaling = { rope_type: 'dynamic', factor: 3 };
+      },
+      async (path) => {
+        const [original, longer, longest] = [
+          await frequencyOf(path, 1024),
+          await frequencyOf(path, 2048),
+          await frequencyOf(path),
+        ];
+        expect(longer).toBeLessThan(original);
+        expect(longest).toBeLessThan(longer);
+        // The default is 4096, which this model cannot address.
+        expect(await frequencyOf(path, 3072)).toBe(longest);
+      },
+    );
+  });
+
   it('takes end tokens from every file that names one', async () => {
     await withChangedFile(
       'generation_config.json',

@@ -4,8 +4,9 @@ import type { DecoderConfig } from './decoder-config.ts';
 import { gatedMlp, languageModelHead, rmsNorm } from './layers.ts';
 
 /** A cap of logits or scores: null when the key says null, `fallback` when it is absent. */
-export function readCap(config: ConfigReader, key: string, fallback: number): number | null {
-  return config.orNull(key, () => config.number(key, { min: 1e-3, max: 1e6, default: fallback }));
+export function readCap(config: ConfigReader, key: string, fallback: number | null): number | null {
+  if (fallback === null && !config.has(key)) return null;
+  return config.orNull(key, () => config.number(key, { min: 1e-3, max: 1e6, ...(fallback && { default: fallback }) }));
 }
 
 /** x / rms(x) · (1 + weight): Gemma's checkpoints hold weight − 1. [rows, x.width] -> the same */
