@@ -1,28 +1,11 @@
-import { type Backend, type Op, type View, type WeightDtype, weightDtypes } from '@hearth/core';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { backendsToCompare } from './__fixtures__/backends.ts';
-import { firstDifference } from './__fixtures__/bits.ts';
-import { type OpProgram, runOps, type TestWeight } from './__fixtures__/op-program.ts';
+import { type Op, type WeightDtype, weightDtypes } from '@hearth/core';
+import { describe, expect, it } from 'vitest';
+import { expectSame, view } from './__fixtures__/compare-ops.ts';
+import type { OpProgram, TestWeight } from './__fixtures__/op-program.ts';
 import { randomFloats, seededRandom } from './__fixtures__/random.ts';
 import { type BlockDtype, type BlockFill, blockDtypes, randomBlocks } from './__fixtures__/random-blocks.ts';
 
 // Products with, and embeddings in, every type that comes in blocks: every variant against the reference, bit for bit.
-
-let backends: { name: string; backend: Backend }[];
-
-beforeAll(async () => {
-  backends = await backendsToCompare();
-});
-
-async function expectSame(spec: OpProgram): Promise<void> {
-  const [reference, ...variants] = backends;
-  const expected = await runOps(reference!.backend, spec);
-  for (const { name, backend } of variants) {
-    expect(firstDifference(await runOps(backend, spec), expected), name).toBeNull();
-  }
-}
-
-const view = (buffer: number, column: number, width: number): View => ({ buffer, column, width });
 
 function matrix(dtype: BlockDtype, rows: number, columns: number, fill?: BlockFill): TestWeight {
   return { role: 'matrix', shape: [rows, columns], dtype, bytes: randomBlocks(dtype, rows * columns, rows, fill) };
