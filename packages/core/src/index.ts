@@ -76,6 +76,7 @@ export {
   weightDtypes,
 } from './tensor/dtypes.ts';
 export type { QuantizedBlocks } from './tensor/formats/block-format.ts';
+export { blockProblem } from './tensor/formats/block-problem.ts';
 export { f8e4m3Values } from './tensor/formats/f8-format.ts';
 export { bf16ToF32, f16ToF32, f16Values, f32ToBf16, f32ToF16 } from './tensor/half.ts';
 export { packedByteLength, packedLayoutVersion, packMatrix, tileRows } from './tensor/packed-layout.ts';

@@ -68,13 +68,16 @@ describe('loadWeights', () => {
     expect((plain.matrices.get('w') as QuantizedMatrix).columnOrder).toBeNull();
   });
 
-  it.each([0x7f, 0xff])('refuses an f8_e4m3 weight that is NaN (code %i)', async (code) => {
-    const source = weightSource('w', [2, 32], new Float32Array(64), 'f8_e4m3');
+  it.each([
+    ['f8_e4m3', 50, 0xff, /w: an e4m3 weight is NaN/],
+    ['int4_g32', 22, 17, /w: a group has the zero point 17/],
+  ] as const)('refuses blocks that mean nothing (%s, byte %i)', async (dtype, at, byte, message) => {
+    const source = weightSource('w', [2, 32], new Float32Array(64), dtype);
     const bytes = await source.file.read(0, source.byteLength);
-    bytes[50] = code;
+    bytes[at] = byte;
     const damaged = { ...source, file: new MemoryFile(bytes) };
     await expect(load(matrixSpec(2, 32), damaged)).rejects.toThrow(InvalidModelError);
-    await expect(load(matrixSpec(2, 32), damaged)).rejects.toThrow(/w: one of its f8_e4m3 weights is NaN/);
+    await expect(load(matrixSpec(2, 32), damaged)).rejects.toThrow(message);
   });
 
   it('orders vectors too: the biases of permuted rows', async () => {

@@ -1,4 +1,5 @@
 import {
+  blockProblem,
   decodeElements,
   emptyQuantizedBlocks,
   InvalidModelError,
@@ -70,7 +71,7 @@ async function readVector(source: WeightSource, onBytes: OnBytes): Promise<Float
   const length = source.shape[0]!;
   const vector = new Float32Array(length);
   await readRows(source, 1, length, onBytes, (bytes) => {
-    vector.set(decodedFloats(source, bytes));
+    vector.set(decodeElements(source.dtype, bytes));
   });
   if (!source.rowOrder) return vector;
   return vector.map((_, i) => vector[source.rowOrder![i]!]!);
@@ -89,6 +90,8 @@ async function readRows(
   for (let row = 0; row < rows; row += rowsPerChunk) {
     const numRows = Math.min(rowsPerChunk, rows - row);
     const bytes = await source.file.read(source.offset + row * rowBytes, numRows * rowBytes);
+    const problem = blockProblem(source.dtype, bytes);
+    if (problem) fail(source.name, `${problem}.`);
     onRows(bytes, row, numRows);
     await onBytes(bytes.length);
   }
@@ -102,14 +105,8 @@ function emptyMatrix(source: WeightSource, rows: number, columns: number): Matri
 
 function convert(source: WeightSource, bytes: Uint8Array, rows: number, columns: number): Matrix {
   const { dtype, columnOrder = null } = source;
-  if (!isQuantizedDtype(dtype)) return { kind: 'dense', rows, columns, values: decodedFloats(source, bytes) };
+  if (!isQuantizedDtype(dtype)) return { kind: 'dense', rows, columns, values: decodeElements(dtype, bytes) };
   return { kind: 'quantized', rows, columns, columnOrder, ...splitQuantizedBlocks(dtype, bytes) };
-}
-
-function decodedFloats({ name, dtype }: WeightSource, bytes: Uint8Array): Float32Array {
-  const values = decodeElements(dtype, bytes);
-  if (dtype === 'f8_e4m3' && values.some(Number.isNaN)) fail(name, 'one of its f8_e4m3 weights is NaN.');
-  return values;
 }
 
 function copyRow(from: Matrix, fromRow: number, to: Matrix, toRow: number): void {

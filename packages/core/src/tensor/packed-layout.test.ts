@@ -6,9 +6,18 @@ import { f16ToF32 } from './half.ts';
 import { packedByteLength, packMatrix, tileRows } from './packed-layout.ts';
 import { splitQuantizedBlocks } from './quantized-blocks.ts';
 
-/** Bytes that differ from their neighbours, so that a byte at a wrong place is seen. */
-function fileBytes(length: number): Uint8Array {
-  return Uint8Array.from({ length }, (_, i) => (i * 167 + (i >> 8) * 29) & 255);
+/** Whole blocks of bytes that differ from their neighbours, so that a byte at a wrong place is seen. */
+function fileBytes(dtype: WeightDtype, numElements: number): Uint8Array {
+  const { blockBytes } = weightDtypes[dtype];
+  const length = weightByteLength(dtype, numElements);
+  const bytes = Uint8Array.from({ length }, (_, i) => (i * 167 + (i >> 8) * 29) & 255);
+  for (let at = 0; at < length; at += blockBytes) {
+    // A zero point is at most 16, and 0x7f and 0xff are NaN.
+    if (dtype.startsWith('int4')) bytes.set([bytes[at]! & 15, 0], at + 2);
+    if (dtype === 'f8_e4m3')
+      for (let i = 4; i < blockBytes; i++) if ((bytes[at + i]! & 0x7f) === 0x7f) bytes[at + i]!--;
+  }
+  return bytes;
 }
 
 /** Types whose canonical block is their file block, and the bytes in front of their codes. */
@@ -44,7 +53,7 @@ describe('packMatrix of types that keep their order', () => {
       for (const blocks of [1, 3]) {
         it(`${dtype}: puts every byte of ${rows} rows of ${blocks} blocks where the layout says, and zeros elsewhere`, () => {
           const columns = blocks * blockElements;
-          const bytes = fileBytes(rows * weightByteLength(dtype, columns));
+          const bytes = fileBytes(dtype, rows * columns);
           const packed = packMatrix(dtype, rows, columns, bytes);
           expect(packed.length).toBe(packedByteLength(dtype, rows, columns));
           const expected = new Uint8Array(packed.length);
@@ -170,7 +179,7 @@ describe('packMatrix of types that are reordered', () => {
     const { blockElements, blockBytes, packedBlockBytes } = weightDtypes[dtype];
     const [rows, blocksPerRow] = [10, 2];
     const columns = blocksPerRow * blockElements;
-    const bytes = fileBytes(rows * blocksPerRow * blockBytes);
+    const bytes = fileBytes(dtype, rows * columns);
     const packed = packMatrix(dtype, rows, columns, bytes);
     expect(packed.length).toBe(2 * tileRows * blocksPerRow * packedBlockBytes);
     for (let row = 0; row < rows; row++) {
@@ -196,9 +205,7 @@ describe('packMatrix of types that are reordered', () => {
   });
 
   it('f8_e4m3: the scale as it is, then each element as the f16 of its code, row beside row', () => {
-    const bytes = fileBytes(9 * 2 * 36);
-    // 0x7f and 0xff are NaN.
-    for (let i = 0; i < bytes.length; i++) if ((bytes[i]! & 0x7f) === 0x7f) bytes[i]! ^= 1;
+    const bytes = fileBytes('f8_e4m3', 9 * 64);
     const packed = new DataView(packMatrix('f8_e4m3', 9, 64, bytes).buffer);
     expect(packed.byteLength).toBe(2 * 2 * 8 * 68);
     for (let row = 0; row < 9; row++) {
@@ -227,7 +234,7 @@ describe('packMatrix', () => {
     for (const dtype of ['f32', 'q4_k'] as const) {
       const columns = weightDtypes[dtype].blockElements * 3;
       const rowBytes = weightByteLength(dtype, columns);
-      const bytes = fileBytes(10 * rowBytes);
+      const bytes = fileBytes(dtype, 10 * columns);
       const order = Uint32Array.of(9, 0, 8, 1, 7, 2, 6, 3, 5, 4);
       const inOrder = new Uint8Array(bytes.length);
       for (const [i, row] of order.entries()) {
@@ -253,11 +260,10 @@ describe('packMatrix', () => {
     expect(() => packMatrix('f16', 2, 1, new Uint8Array(4), Uint32Array.of(0, 2))).toThrow(/row 2/);
   });
 
-  it('refuses f8_e4m3 codes that are NaN', () => {
-    for (const code of [0x7f, 0xff]) {
-      const bytes = new Uint8Array(36);
-      bytes[20] = code;
-      expect(() => packMatrix('f8_e4m3', 1, 32, bytes)).toThrow(InvalidModelError);
-    }
+  it('refuses blocks that mean nothing', () => {
+    const bytes = new Uint8Array(36);
+    bytes[20] = 0x7f;
+    expect(() => packMatrix('f8_e4m3', 1, 32, bytes)).toThrow(InvalidModelError);
+    expect(() => packMatrix('f8_e4m3', 1, 32, bytes)).toThrow(/f8_e4m3 cannot be packed: an e4m3 weight is NaN/);
   });
 });

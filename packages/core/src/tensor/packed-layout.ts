@@ -1,7 +1,8 @@
-import { InvalidArgumentError } from '../errors/errors.ts';
+import { InvalidArgumentError, InvalidModelError } from '../errors/errors.ts';
 import { canonicalBlock } from './canonical-blocks.ts';
 import type { WeightDtype } from './dtypes.ts';
 import { weightByteLength, weightDtypes } from './dtypes.ts';
+import { blockProblem } from './formats/block-problem.ts';
 import { interleaveUnits } from './interleave-units.ts';
 
 /** Rows that are interleaved into one tile, so that lane r of a vector register belongs to row r. */
@@ -36,7 +37,7 @@ export function packedByteLength(dtype: WeightDtype, rows: number, columns: numb
  * @param bytes the matrix as in a file, row-major, `weightByteLength(dtype, rows · columns)` bytes
  * @param rowOrder packed row i is file row `rowOrder[i]`; the identity when absent
  * @throws InvalidArgumentError when the sizes disagree or the order names a row that is not there
- * @throws InvalidModelError when an `f8_e4m3` code is NaN
+ * @throws InvalidModelError when an `f8_e4m3` code is NaN or an `int4` zero point above 16
  */
 export function packMatrix(
   dtype: WeightDtype,
@@ -46,6 +47,8 @@ export function packMatrix(
   rowOrder?: Uint32Array,
 ): Uint8Array {
   checkSizes(dtype, rows, columns, bytes, rowOrder);
+  const problem = blockProblem(dtype, bytes);
+  if (problem) throw new InvalidModelError(`A matrix of ${dtype} cannot be packed: ${problem}.`);
   const { blockBytes } = weightDtypes[dtype];
   const units = interleaveUnits(dtype);
   const rowBytes = weightByteLength(dtype, columns);

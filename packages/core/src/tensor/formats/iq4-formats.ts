@@ -1,24 +1,9 @@
 import { type BlockFormat, readHalf } from './block-format.ts';
 
 /** What the 16 nibbles of the `iq4` types stand for: steps that widen away from zero, as weights thin out. */
-export const iq4Codes: Int8Array = Int8Array.of(
-  -127,
-  -104,
-  -83,
-  -65,
-  -49,
-  -35,
-  -22,
-  -10,
-  1,
-  13,
-  25,
-  38,
-  53,
-  69,
-  89,
-  113,
-);
+export const iq4Codes: Int8Array = Int8Array.from([
+  -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113,
+]);
 
 /**
  * The 4-bit types of GGUF with a table of codes.
