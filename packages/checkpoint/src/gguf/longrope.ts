@@ -29,7 +29,7 @@ export async function readLongrope(
 ): Promise<Record<string, unknown> | null> {
   const [long, short] = [tensors.get(longName), tensors.get(shortName)];
   const typeKey = fields.key('rope.scaling.type');
-  const type = fields.text(typeKey) ?? (long ? 'longrope' : 'none');
+  const type = fields.text(typeKey) ?? (long || short ? 'longrope' : 'none');
   if (type !== 'none' && type !== 'longrope') {
     fields.unsupported(typeKey, `is "${type}"; supported are none and longrope`);
   }

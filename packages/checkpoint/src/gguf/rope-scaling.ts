@@ -52,11 +52,8 @@ export function ropeScalingFromKeys(
   const type = fields.text(key('type')) ?? (factor === undefined ? 'none' : 'linear');
   if (type === 'none') return null;
   if (!supported.includes(type as 'linear')) {
-    const names = ['none', ...supported];
-    return fields.unsupported(
-      key('type'),
-      `is "${type}"; supported are ${names.slice(0, -1).join(', ')} and ${names.at(-1)}`,
-    );
+    const names = ['none', ...supported].join(', ').replace(/, (\w+)$/, ' and $1');
+    return fields.unsupported(key('type'), `is "${type}"; supported are ${names}`);
   }
   if (factor === undefined) return fields.invalid(key('factor'), `is missing, ${type} scaling needs it`);
   if (type === 'linear') return factor === 1 ? null : { rope_type: 'linear', factor };
