@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { type FileMapper, HearthError, isQuantizedDtype, MemoryFile } from '@hearth/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ggufBytes, llamaEntries, llamaTensors, u32 } from './__fixtures__/gguf-bytes.ts';
+import { architectureNames, familyBytes } from './__fixtures__/family-bytes.ts';
+import { counting, ggufBytes, llamaEntries, llamaTensors, u32 } from './__fixtures__/gguf-bytes.ts';
 import { putFile, temporaryDirectory } from './__fixtures__/temporary-directory.ts';
 import { openCheckpoint } from './open-checkpoint.ts';
 import { readSafetensors } from './safetensors/read-safetensors.ts';
@@ -120,6 +121,34 @@ describe('damaged files', () => {
         { seed: 11, numRuns: 1500 },
       );
       // The mutations reach both ends: a test in which everything is refused at the first byte would show nothing.
+      expect(outcomes.done).toBeGreaterThan(10);
+      expect(outcomes.refused).toBeGreaterThan(500);
+    },
+    watchdog,
+  );
+
+  it(
+    'of every GGUF family give typed errors or consistent tensors',
+    async () => {
+      const path = await putFile(directory, 'families.gguf', 'placeholder');
+      const factors = ['long', 'short'].map((kind) => ({
+        name: `rope_factors_${kind}.weight`,
+        dims: [2],
+        data: counting(2, 1),
+      }));
+      const original = { '.rope.scaling.original_context_length': ['u32', u32(16)] } as const;
+      const files = architectureNames.map((name) => {
+        const changes = name === 'phi3' ? { keys: original, moreTensors: factors } : {};
+        const file = familyBytes(name, changes);
+        return { bytes: ggufBytes(file), headerBytes: ggufBytes({ ...file, withData: false }).length };
+      });
+      const outcomes = { done: 0, refused: 0 };
+      await fc.assert(
+        fc.asyncProperty(fc.constantFrom(...files), mutation, async ({ bytes, headerBytes }, change) => {
+          outcomes[await outcome(() => openAndReadAll(path, mutate(bytes, change, headerBytes)))]++;
+        }),
+        { seed: 14, numRuns: 1500 },
+      );
       expect(outcomes.done).toBeGreaterThan(10);
       expect(outcomes.refused).toBeGreaterThan(500);
     },
