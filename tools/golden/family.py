@@ -35,6 +35,7 @@ class Variant:
     settings: dict = field(default_factory=dict)  # of the configuration, over the family's
     context_length: int | None = None  # the one that length-dependent RoPE is fixed at
     faults: tuple[Fault, ...] = ()
+    boundaries: Callable[[PretrainedConfig], list[Boundary]] | None = None  # in place of the family's
     published: dict = field(default_factory=dict)  # keys of config.json that Transformers reads but does not write back
 
 
@@ -47,7 +48,6 @@ class Family:
     variants: tuple[Variant, ...]
     seed: int = 0
     centre_of_norms: float = 1.0  # 0 where the formula adds 1 to the weight
-    scale_of: dict[str, float] = field(default_factory=dict)  # by ending of the weight's name, in place of the usual
     weights: str = ""  # another fixture's directory, if the weights are that one's
     prompts: tuple[Prompt, ...] = FAMILY_PROMPTS
     # Refuses weights and prompts that bring a choice of the network near a tie; gets the float64 model and sequences.
@@ -82,17 +82,19 @@ def randomize(model: PreTrainedModel, family: Family) -> None:
     last_norm = [name for name, _ in model.named_parameters() if is_norm(name) and name.endswith(".weight")][-1]
     for name, weight in sorted(model.named_parameters()):
         noise = torch.randn(weight.shape, generator=generator)
-        scale = next((value for ending, value in family.scale_of.items() if name.endswith(ending)), None)
         if name == last_norm:
             weight.copy_(noise + family.centre_of_norms - 1)
         elif name.endswith(".bias"):
-            weight.copy_(noise * (scale or 0.3))
+            weight.copy_(0.3 * noise)
         elif is_norm(name):
-            weight.copy_(family.centre_of_norms + (scale or 0.2) * noise)
+            weight.copy_(family.centre_of_norms + 0.2 * noise)
         elif is_table(name):
-            weight.copy_(noise * (scale or 0.35))
+            weight.copy_(0.35 * noise)
         else:
-            weight.copy_(noise * (scale or 1.6) / fan_in(model, name, weight) ** 0.5)
+            weight.copy_(1.6 * noise / fan_in(model, name, weight) ** 0.5)
+        if is_norm(name) and family.centre_of_norms == 0:
+            # GGUF files hold 1 + weight; on this grid, as in trained models, that is exact.
+            weight.copy_((weight * 2**16).round() / 2**16 + 0.0)  # + 0.0: no -0
 
 
 def is_norm(name: str) -> bool:

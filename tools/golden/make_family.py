@@ -30,7 +30,7 @@ def make(family: Family, variant: Variant, directory: Path) -> None:
     record_norm(recording, model)
     rope_facts = record_tables(recording, model, variant)
     exact, chain = arithmetic.exact(model), arithmetic.ascending(model)
-    places = family.boundaries(model.config)
+    places = (variant.boundaries or family.boundaries)(model.config)
     ids = tokenization.encode(tokenizer, FAMILY_PROMPT, parse_special=False)
     next_id = record_steps(recording, model, exact, chain, places, ids)
     caught = check_faults(variant, exact, places, ids, recording)
@@ -101,8 +101,8 @@ def record_tables(recording: Recording, model, variant: Variant) -> dict:
     facts = {"positions": positions, "tables": {name: rope.TABLES[name] for name in rotaries}}
     if variant.context_length is not None:
         facts["fixed_at"] = (
-            f"the frequencies of a sequence of {variant.context_length} tokens, by Transformers' function for the type; "
-            "set in its module, so that they are the same at every length"
+            f"the frequencies of a sequence of {variant.context_length} tokens, by Transformers' function for "
+            "the type; set in its module, so that they are the same at every length"
         )
     return {"rope": facts}
 

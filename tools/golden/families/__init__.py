@@ -8,6 +8,6 @@ from families.mistral import MISTRAL
 from families.phi3 import PHI3
 from families.qwen2 import QWEN2
 from families.qwen3 import QWEN3
-from families.qwen3_moe import QWEN3_MOE
+from families.qwen3_moe import QWEN3_MOE, QWEN3_MOE_MIXED
 
-FAMILIES = [LLAMA_ROPE, MISTRAL, QWEN2, QWEN3, GPT2, GEMMA2, GEMMA3, PHI3, QWEN3_MOE]
+FAMILIES = [LLAMA_ROPE, MISTRAL, QWEN2, QWEN3, GPT2, GEMMA2, GEMMA3, PHI3, QWEN3_MOE, QWEN3_MOE_MIXED]

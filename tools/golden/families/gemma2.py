@@ -33,7 +33,7 @@ def with_outer_norms(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def boundaries(config) -> list[Boundary]:
-    """Inside layer 0, with a window, and 1, without. The embedding is scaled outside its module, logits capped at the end."""
+    """Inside layers 0 (window) and 1 (none). The embedding is scaled outside its module, logits are capped last."""
     inside = with_outer_norms(GATED_LAYER)
     embedded, *rest, _ = decoder(config.num_hidden_layers, {0: inside, 1: inside}, INPUTS)
     embedded = Boundary(embedded.name, "input", LAYER, every_token=True)
@@ -48,6 +48,17 @@ def unscaled_embedding(model) -> None:
     table.weight.data = head / model.config.hidden_size**0.5
 
 
+def outlines(config) -> list[Boundary]:
+    """The attention of layer 0 and what comes out, where the rest is in another fixture."""
+    places = decoder(
+        config.num_hidden_layers, {0: ("self_attn.attention",)}, {"self_attn.attention": "self_attn.o_proj"}
+    )
+    return [*places[1:-1], Boundary("lm_head", "logits")]
+
+
+SCALED_BY_HEAD_DIM = Fault(
+    "scores divided by sqrt(head_dim)", set_on_modules("self_attn", scaling=16**-0.5), f"{LAYER}.self_attn.attention"
+)
 WITHOUT_1 = change_weights("norm.weight", lambda weight: weight - 1)
 
 GEMMA2 = Family(
@@ -62,7 +73,7 @@ GEMMA2 = Family(
         "num_attention_heads": 4,
         "num_key_value_heads": 2,
         "head_dim": 16,
-        "query_pre_attn_scalar": 20,
+        "query_pre_attn_scalar": 16,
         "max_position_embeddings": 8192,
         "rope_theta": 10000.0,
         "rms_norm_eps": 1e-6,
@@ -76,15 +87,10 @@ GEMMA2 = Family(
     variants=(
         Variant(
             "tiny-gemma2",
-            "soft caps of 3 and 8, query_pre_attn_scalar 20 with head_dim 16, windows of 8 on layers 0 and 2",
+            "soft caps of 3 and 8, windows of 8 on layers 0 and 2",
             faults=(
                 Fault("embedding not scaled", unscaled_embedding, "model.embed_tokens"),
                 Fault("norm weights without the + 1", WITHOUT_1, f"{LAYER}.input_layernorm"),
-                Fault(
-                    "scores divided by sqrt(head_dim)",
-                    set_on_modules("self_attn", scaling=16**-0.5),
-                    f"{LAYER}.self_attn.attention",
-                ),
                 Fault(
                     "scores not capped",
                     set_on_modules("self_attn", attn_logit_softcapping=None),
@@ -98,6 +104,13 @@ GEMMA2 = Family(
                 ),
                 Fault("logits not capped", set_config(final_logit_softcapping=None), "lm_head"),
             ),
+        ),
+        Variant(
+            "tiny-gemma2-scalar",
+            "query_pre_attn_scalar 20 with head_dim 16; the weights of tiny-gemma2",
+            settings={"query_pre_attn_scalar": 20},
+            boundaries=outlines,
+            faults=(SCALED_BY_HEAD_DIM,),
         ),
     ),
 )

@@ -3,7 +3,7 @@
 from transformers import Gemma3ForCausalLM, Gemma3TextConfig
 
 from boundaries import GATED_LAYER, Boundary, decoder
-from families.gemma2 import INPUTS, WITHOUT_1, with_outer_norms
+from families.gemma2 import INPUTS, SCALED_BY_HEAD_DIM, WITHOUT_1, outlines, with_outer_norms
 from families.qwen3 import with_head_norms
 from family import Family, Fault, Variant, set_config, set_on_modules, skip_modules
 
@@ -46,7 +46,7 @@ GEMMA3 = Family(
         "num_attention_heads": 4,
         "num_key_value_heads": 1,
         "head_dim": 16,
-        "query_pre_attn_scalar": 20,
+        "query_pre_attn_scalar": 16,
         "max_position_embeddings": 8192,
         "rope_theta": 1000000.0,
         "rope_local_base_freq": 10000.0,
@@ -80,6 +80,13 @@ GEMMA3 = Family(
                     f"{GLOBAL}.self_attn.attention",
                 ),
             ),
+        ),
+        Variant(
+            "tiny-gemma3-scalar",
+            "query_pre_attn_scalar 20 with head_dim 16; the weights of tiny-gemma3",
+            settings={"query_pre_attn_scalar": 20},
+            boundaries=outlines,
+            faults=(SCALED_BY_HEAD_DIM,),
         ),
         Variant(
             "tiny-gemma3-linear",

@@ -4,7 +4,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 import models
 import rope
-from boundaries import Boundary, in_layer
+from boundaries import Boundary, decoder
 from family import Family, Fault, Variant
 from greedy import Prompt, chat
 
@@ -12,16 +12,13 @@ PREFIX = "model.layers.0"
 Q_ROPE = f"{PREFIX}.self_attn.q_rope"
 
 
+ATTENTION_INPUT = {"self_attn.attention": "self_attn.o_proj"}
+
+
 def boundaries(config) -> list[Boundary]:
     """The rest is in tiny-llama already: what RoPE changes, and what comes out."""
-    inside = in_layer(PREFIX, ("self_attn.q_rope", "self_attn.k_rope", "self_attn.attention"),
-                      {"self_attn.attention": "self_attn.o_proj"})  # fmt: skip
-    rest = [
-        Boundary(f"model.layers.{layer}", module=f"model.layers.{layer}")
-        for layer in range(1, config.num_hidden_layers)
-    ]
-    ends = [Boundary(name, module=name) for name in ("model.norm", "lm_head")]
-    return [Boundary("model.embed_tokens", module="model.embed_tokens", every_token=True), *inside, *rest, *ends]
+    inside = ("self_attn.q_rope", "self_attn.k_rope", "self_attn.attention")
+    return decoder(config.num_hidden_layers, {0: inside}, ATTENTION_INPUT)
 
 
 def unscaled(model) -> None:
@@ -81,15 +78,15 @@ LLAMA_ROPE = Family(
         ),
         Variant(
             "tiny-llama-llama3",
-            "Llama 3: frequencies kept, smoothed and divided by 8 over 128 positions",
+            "Llama 3: frequencies kept, smoothed and divided by 8 over 1,024 positions",
             settings={
-                "max_position_embeddings": 1024,
+                "max_position_embeddings": 8192,
                 "rope_scaling": {
                     "rope_type": "llama3",
                     "factor": 8.0,
                     "low_freq_factor": 1.0,
                     "high_freq_factor": 4.0,
-                    "original_max_position_embeddings": 128,
+                    "original_max_position_embeddings": 1024,
                 },
             },
             faults=(Fault("no scaling", unscaled, Q_ROPE),),
