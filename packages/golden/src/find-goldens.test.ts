@@ -7,8 +7,9 @@ describe('the bundled goldens', () => {
     expect(all.map(({ manifest }) => manifest.model.id)).toEqual([
       'HuggingFaceTB/SmolLM2-135M-Instruct',
       ...[
-        ...['gemma2', 'gemma3', 'gemma3-linear', 'gpt2', 'llama', 'llama-dynamic', 'llama-linear', 'llama-llama3'],
-        ...['llama-yarn', 'mistral', 'mistral-full', 'phi3', 'phi3-short', 'qwen2', 'qwen3', 'qwen3-moe'],
+        ...['gemma2', 'gemma2-scalar', 'gemma3', 'gemma3-linear', 'gemma3-scalar', 'gpt2', 'llama', 'llama-dynamic'],
+        ...['llama-linear', 'llama-llama3', 'llama-yarn', 'mistral', 'mistral-full', 'phi3', 'phi3-short', 'qwen2'],
+        ...['qwen3', 'qwen3-moe', 'qwen3-moe-mixed'],
       ].map((name) => `hearth/tiny-${name}`),
     ]);
     for (const goldens of all) {
