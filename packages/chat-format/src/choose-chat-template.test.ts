@@ -31,6 +31,29 @@ describe('chooseChatTemplate (B31)', () => {
     expect([template, toolTemplate]).toEqual([undefined, 'TOOL']);
   });
 
+  it('takes both templates of a GGUF file', () => {
+    const ggufNamedTemplates = { tool_use: 'TOOL', rag: 'RAG' };
+    const origin = 'tokenizer.chat_template';
+    expect(chooseChatTemplate({ ggufTemplate: 'DEF', ggufNamedTemplates })).toEqual({
+      origin,
+      template: 'DEF',
+      toolTemplate: 'TOOL',
+    });
+    expect(chooseChatTemplate({ ggufNamedTemplates: { ...ggufNamedTemplates, default: 'DEF' } }).template).toBe('DEF');
+    expect(chooseChatTemplate({ ggufNamedTemplates })).toEqual({ origin, template: undefined, toolTemplate: 'TOOL' });
+    expect(() => chooseChatTemplate({ ggufNamedTemplates: { rag: 'RAG' } })).toThrow('no chat template');
+  });
+
+  it('passes over places that hold nothing', () => {
+    expect(chooseChatTemplate({ jinjaFile: ' \n', tokenizerConfig: { chat_template: 'CONFIG' } }).template).toBe(
+      'CONFIG',
+    );
+    expect(chooseChatTemplate({ tokenizerConfig: { chat_template: '' }, ggufTemplate: 'GGUF' }).template).toBe('GGUF');
+    expect(() =>
+      chooseChatTemplate({ jinjaFile: '', tokenizerConfig: { chat_template: '' }, ggufTemplate: '\n' }),
+    ).toThrow('no chat template');
+  });
+
   it('says that there is none', () => {
     const none = () => chooseChatTemplate({ tokenizerConfig: { bos_token: '<s>' } });
     expect(none).toThrow(expect.objectContaining({ code: 'no_chat_template', name: 'NoChatTemplateError' }));

@@ -19,24 +19,41 @@ export interface ChatTemplatePlaces {
   tokenizerConfig?: Readonly<Record<string, unknown>> | undefined;
   /** Value of the GGUF key `tokenizer.chat_template`. */
   ggufTemplate?: string | undefined;
+  /** Values of the GGUF keys `tokenizer.chat_template.NAME`, by NAME. */
+  ggufNamedTemplates?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
  * Chooses the chat template of a model: the file of its own wins over the tokenizer's config, as in Transformers, and
- * both over the GGUF key.
+ * both over the GGUF keys. A place that holds no more than white space holds nothing: it would render to an empty prompt.
  *
  * @throws NoChatTemplateError when there is none
  * @throws InvalidModelError when `chat_template` is neither a string nor a list of named templates
  */
 export function chooseChatTemplate(places: ChatTemplatePlaces): ChatTemplateSource {
-  const { jinjaFile, tokenizerConfig, ggufTemplate } = places;
-  if (jinjaFile !== undefined) return { origin: 'chat_template.jinja', template: jinjaFile };
+  const { jinjaFile, tokenizerConfig } = places;
+  if (holdsText(jinjaFile)) return { origin: 'chat_template.jinja', template: jinjaFile };
   const fromConfig = tokenizerConfig?.chat_template;
-  if (fromConfig !== undefined && fromConfig !== null) return readConfig(fromConfig);
-  if (ggufTemplate !== undefined) return { origin: 'tokenizer.chat_template', template: ggufTemplate };
+  if (typeof fromConfig === 'string' ? holdsText(fromConfig) : fromConfig !== undefined && fromConfig !== null) {
+    return readConfig(fromConfig);
+  }
+  const fromGguf = readGguf(places);
+  if (fromGguf !== undefined) return fromGguf;
   throw new NoChatTemplateError(
     'This model has no chat template, so it cannot be given messages. Use a plain prompt, or a model that was tuned for chat.',
   );
+}
+
+function holdsText(template: string | undefined): template is string {
+  return template !== undefined && template.trim() !== '';
+}
+
+function readGguf({ ggufTemplate, ggufNamedTemplates = {} }: ChatTemplatePlaces): ChatTemplateSource | undefined {
+  const named = (name: string) => (Object.hasOwn(ggufNamedTemplates, name) ? ggufNamedTemplates[name] : undefined);
+  const template = [ggufTemplate, named('default')].find(holdsText);
+  const toolTemplate = [named('tool_use')].find(holdsText);
+  if (template === undefined && toolTemplate === undefined) return undefined;
+  return { origin: 'tokenizer.chat_template', template, ...(toolTemplate !== undefined && { toolTemplate }) };
 }
 
 function readConfig(value: unknown): ChatTemplateSource {

@@ -1,6 +1,16 @@
 import type { Budget } from './budget.ts';
 import { areEqual, compare } from './python-compare.ts';
-import { capitalize, lengthOf, replace, stringMethods, strip } from './python-strings.ts';
+import {
+  capitalize,
+  changeCase,
+  lengthOf,
+  lowerCase,
+  replace,
+  type StringContext,
+  strip,
+  title,
+  upperCase,
+} from './python-strings.ts';
 import { pythonStr } from './python-text.ts';
 import {
   ArrayValue,
@@ -16,8 +26,7 @@ import {
 import { toJson } from './to-json.ts';
 
 /** What a filter may use besides its operand. */
-export interface FilterContext {
-  budget: Budget;
+export interface FilterContext extends StringContext {
   /** Runs another filter by name, for `map`. */
   filter(name: string, operand: Value): Value;
   /** Runs a test by name, for `select` and `reject`. */
@@ -180,8 +189,8 @@ function unique(operand: Value, context: FilterContext): Value {
   return new ArrayValue(items);
 }
 
-function length(operand: Value): Value {
-  if (operand instanceof StringValue) return new IntegerValue(lengthOf(operand.value));
+function length(operand: Value, _args: unknown, _named: unknown, { guard }: FilterContext): Value {
+  if (operand instanceof StringValue) return new IntegerValue(lengthOf(guard.plain(operand.value)));
   if (operand instanceof ArrayValue) return new IntegerValue(operand.value.length);
   if (operand instanceof ObjectValue) return new IntegerValue(operand.value.size);
   if (operand instanceof UndefinedValue) return new IntegerValue(0);
@@ -219,21 +228,15 @@ export const filters: Readonly<Record<string, Filter>> = {
   safe: (operand) => operand,
   trim: (operand, [characters], _, context) =>
     string(strip(textOf(operand, context), characters instanceof StringValue ? characters.value : undefined, 'both')),
-  upper: onText((text) => text.toUpperCase()),
-  lower: onText((text) => text.toLowerCase()),
-  capitalize: onText(capitalize),
-  title: (operand, _args, named, context) =>
-    (stringMethods.title as NonNullable<typeof stringMethods.title>)(
-      textOf(operand, context),
-      [],
-      named,
-      context.budget,
-    ),
+  upper: onText((text, context) => changeCase(text, upperCase, context)),
+  lower: onText((text, context) => changeCase(text, lowerCase, context)),
+  capitalize: onText((text, context) => changeCase(text, capitalize, context)),
+  title: onText((text, context) => changeCase(text, title, context)),
   replace: (operand, [from, to, limit], named, context) => {
     if (from === undefined || to === undefined) throw new Error('replace needs two strings');
     const count = limit ?? named.get('count');
     const times = count instanceof IntegerValue ? count.value : -1;
-    return string(replace(textOf(operand, context), textOf(from, context), textOf(to, context), times, context.budget));
+    return string(replace(textOf(operand, context), textOf(from, context), textOf(to, context), times, context));
   },
   list: (operand, _args, _named, { budget }) => new ArrayValue([...itemsOf(operand, budget)]),
   first: (operand, _args, _named, { budget }) => itemsOf(operand, budget)[0] ?? new UndefinedValue(),

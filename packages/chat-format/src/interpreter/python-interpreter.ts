@@ -31,6 +31,7 @@ import {
   type Value,
 } from './runtime-values.ts';
 import { tests } from './tests.ts';
+import type { TextGuard } from './text-guard.ts';
 
 /** Statements that print nothing; everything else that stands in a block is printed. */
 const silentStatements = new Set(['Set', 'Macro', 'Comment']);
@@ -47,13 +48,16 @@ interface LoopControl extends Error {
  */
 export class PythonInterpreter extends LibraryInterpreter {
   readonly #budget: Budget;
+  readonly #guard: TextGuard;
   readonly #context: FilterContext;
 
-  constructor(environment: Environment, budget: Budget) {
+  constructor(environment: Environment, budget: Budget, guard: TextGuard) {
     super(environment);
     this.#budget = budget;
+    this.#guard = guard;
     this.#context = {
       budget,
+      guard,
       filter: (name, operand) => this.applyFilter(operand, { type: 'Identifier', value: name }, environment),
       test: (name, operand, argument) => runTest(name, operand, argument),
     };
@@ -158,7 +162,7 @@ export class PythonInterpreter extends LibraryInterpreter {
       throw new Error(`A string cannot be cut at a ${value.type}.`);
     });
     if (step === 0) throw new Error('slice step cannot be zero');
-    return new StringValue(sliceText(text, start, stop, step ?? 1));
+    return new StringValue(sliceText(text, start, stop, step ?? 1, this.#guard));
   }
 
   #stringMethod(text: string, name: string): Value | undefined {
@@ -166,7 +170,7 @@ export class PythonInterpreter extends LibraryInterpreter {
     if (method === undefined) return undefined;
     return new FunctionValue((args) => {
       const { positional, named } = readArguments(args);
-      return method(text, positional, named, this.#budget);
+      return method(text, positional, named, this.#context);
     });
   }
 
@@ -200,12 +204,12 @@ export class PythonInterpreter extends LibraryInterpreter {
   /** Operators whose results in the library are not Python's; `undefined` leaves the rest to it. */
   #operate(operator: string, left: Value, right: Value): Value | undefined {
     const difference = operator.startsWith('<') || operator.startsWith('>') ? compare(left, right) : undefined;
-    const membership = operator.endsWith('in') ? isIn(left, right) : undefined;
+    const membership = operator.endsWith('in') ? this.#isIn(left, right) : undefined;
     switch (operator) {
       case '==':
-        return new BooleanValue(areEqual(left, right));
+        return new BooleanValue(areEqual(this.#plain(left), this.#plain(right)));
       case '!=':
-        return new BooleanValue(!areEqual(left, right));
+        return new BooleanValue(!areEqual(this.#plain(left), this.#plain(right)));
       case 'in':
         return membership === undefined ? undefined : new BooleanValue(membership);
       case 'not in':
@@ -229,6 +233,16 @@ export class PythonInterpreter extends LibraryInterpreter {
       default:
         return undefined;
     }
+  }
+
+  #isIn(needle: Value, container: Value): boolean | undefined {
+    return container instanceof StringValue
+      ? isIn(this.#plain(needle), this.#plain(container))
+      : isIn(needle, container);
+  }
+
+  #plain(value: Value): Value {
+    return value instanceof StringValue ? new StringValue(this.#guard.plain(value.value)) : value;
   }
 
   /** `'ab' * 3`. */

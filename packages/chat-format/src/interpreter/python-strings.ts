@@ -9,13 +9,20 @@ import {
   TupleValue,
   type Value,
 } from './runtime-values.ts';
+import type { TextGuard } from './text-guard.ts';
+
+/** What a method may use besides its string. */
+export interface StringContext {
+  budget: Budget;
+  guard: TextGuard;
+}
 
 /** A method of `str`: gets the string, the positional arguments and the named ones. */
 export type StringMethod = (
   text: string,
   args: readonly Value[],
   named: ReadonlyMap<string, Value>,
-  budget: Budget,
+  context: StringContext,
 ) => Value;
 
 /** White space as Python's `str.isspace` has it. JavaScript's `trim` takes U+FEFF too and leaves U+0085 and U+001C to U+001F. */
@@ -48,7 +55,7 @@ export function strip(text: string, characters: string | undefined, ends: 'both'
   return text.slice(start, end);
 }
 
-/** Number of characters (code points), which is what Python counts. */
+/** Number of characters (code points), which is what Python counts. Give it the plain text. */
 export function lengthOf(text: string): number {
   let length = text.length;
   for (let index = 1; index < text.length; index++) {
@@ -58,9 +65,16 @@ export function lengthOf(text: string): number {
 }
 
 /** `text[start:stop:step]`, counted in characters. */
-export function sliceText(text: string, start: number | undefined, stop: number | undefined, step: number): string {
-  if (step === 1 && !/\p{Surrogate}|[\u{10000}-\u{10ffff}]/u.test(text)) return text.slice(start, stop);
-  const characters = Array.from(text);
+export function sliceText(
+  text: string,
+  start: number | undefined,
+  stop: number | undefined,
+  step: number,
+  guard: TextGuard,
+): string {
+  const isSimple = guard.plain(text) === text && !/\p{Surrogate}|[\u{10000}-\u{10ffff}]/u.test(text);
+  if (step === 1 && isSimple) return text.slice(start, stop);
+  const characters = guard.characters(text);
   const { length } = characters;
   const clamp = (index: number, low: number, high: number) =>
     Math.min(Math.max(index < 0 ? index + length : index, low), high);
@@ -103,17 +117,24 @@ function rsplit(text: string, separator: string | undefined, limit: number): str
 }
 
 /** `str.replace`, whose empty `from` stands before each character and at the end. */
-export function replace(text: string, from: string, to: string, limit: number, budget: Budget): string {
-  const parts = from === '' ? ['', ...Array.from(text), ''] : text.split(from);
+export function replace(
+  text: string,
+  from: string,
+  to: string,
+  limit: number,
+  { budget, guard }: StringContext,
+): string {
+  const found = guard.sought(from, text);
+  const parts = from === '' ? ['', ...guard.characters(text), ''] : text.split(found);
   const count = limit < 0 ? parts.length - 1 : Math.min(limit, parts.length - 1);
   budget.checkString(text.length + count * (to.length - from.length));
-  return (
-    parts.slice(0, count + 1).join(to) +
-    parts
-      .slice(count + 1)
-      .map((part) => from + part)
-      .join('')
-  );
+  const replaced = [...parts.slice(0, count).flatMap((part) => [part, to]), parts.slice(count).join(found)];
+  return guard.remade(replaced.join(''), replaced);
+}
+
+/** Letters in another case; `<|IM_END|>` of others must not become a control word by that. */
+export function changeCase(text: string, change: (text: string) => string, { guard }: StringContext): string {
+  return guard.remade(change(text), [text]);
 }
 
 export function capitalize(text: string): string {
@@ -121,7 +142,7 @@ export function capitalize(text: string): string {
   return first.toUpperCase() + rest.join('').toLowerCase();
 }
 
-function title(text: string): string {
+export function title(text: string): string {
   return text.replace(/\p{Alphabetic}+/gu, capitalize);
 }
 
@@ -137,6 +158,11 @@ function requiredString(value: Value | undefined, method: string): string {
   return text;
 }
 
+function soughtString(value: Value | undefined, method: string, text: string, guard: TextGuard): string | undefined {
+  const part = optionalString(value, method);
+  return part === undefined ? undefined : guard.sought(part, text);
+}
+
 function limitOf(value: Value | undefined, method: string): number {
   if (value === undefined) return -1;
   if (value instanceof IntegerValue) return value.value;
@@ -150,9 +176,14 @@ function anyOf(value: Value | undefined, method: string): string[] {
     : [requiredString(value, method)];
 }
 
-function codePointIndex(text: string, unitIndex: number): IntegerValue {
-  return new IntegerValue(unitIndex < 0 ? -1 : lengthOf(text.slice(0, unitIndex)));
+/** Counted in characters. */
+function indexIn(text: string, search: 'indexOf' | 'lastIndexOf', part: string): IntegerValue {
+  const at = text[search](part);
+  return new IntegerValue(at < 0 ? -1 : lengthOf(text.slice(0, at)));
 }
+
+export const upperCase = (text: string) => text.toUpperCase();
+export const lowerCase = (text: string) => text.toLowerCase();
 
 const every = (text: string, pattern: RegExp) => boolean(text !== '' && pattern.test(text));
 
@@ -161,58 +192,63 @@ export const stringMethods: Readonly<Record<string, StringMethod>> = {
   strip: (text, [characters]) => string(strip(text, optionalString(characters, 'strip'), 'both')),
   lstrip: (text, [characters]) => string(strip(text, optionalString(characters, 'lstrip'), 'left')),
   rstrip: (text, [characters]) => string(strip(text, optionalString(characters, 'rstrip'), 'right')),
-  split: (text, [separator, limit], named) =>
+  split: (text, [separator, limit], named, { guard }) =>
     strings(
       split(
         text,
-        optionalString(separator ?? named.get('sep'), 'split'),
+        soughtString(separator ?? named.get('sep'), 'split', text, guard),
         limitOf(limit ?? named.get('maxsplit'), 'split'),
       ),
     ),
-  rsplit: (text, [separator, limit], named) =>
+  rsplit: (text, [separator, limit], named, { guard }) =>
     strings(
       rsplit(
         text,
-        optionalString(separator ?? named.get('sep'), 'rsplit'),
+        soughtString(separator ?? named.get('sep'), 'rsplit', text, guard),
         limitOf(limit ?? named.get('maxsplit'), 'rsplit'),
       ),
     ),
   splitlines: (text) =>
     strings(text === '' ? [] : text.replace(new RegExp(`(?:${lineBreak.source})$`), '').split(lineBreak)),
-  partition: (text, [separator]) => {
-    const at = text.indexOf(requiredString(separator, 'partition'));
-    const length = requiredString(separator, 'partition').length;
-    const parts = at < 0 ? [text, '', ''] : [text.slice(0, at), text.slice(at, at + length), text.slice(at + length)];
+  partition: (text, [separator], _, { guard }) => {
+    const sought = guard.sought(requiredString(separator, 'partition'), text);
+    const at = text.indexOf(sought);
+    const parts = at < 0 ? [text, '', ''] : [text.slice(0, at), sought, text.slice(at + sought.length)];
     return new TupleValue(parts.map(string));
   },
-  replace: (text, [from, to, limit], named, budget) =>
+  replace: (text, [from, to, limit], named, context) =>
     string(
       replace(
         text,
         requiredString(from, 'replace'),
         requiredString(to, 'replace'),
         limitOf(limit ?? named.get('count'), 'replace'),
-        budget,
+        context,
       ),
     ),
-  startswith: (text, [prefix]) => boolean(anyOf(prefix, 'startswith').some((start) => text.startsWith(start))),
-  endswith: (text, [suffix]) => boolean(anyOf(suffix, 'endswith').some((end) => text.endsWith(end))),
-  removeprefix: (text, [prefix]) => {
-    const start = requiredString(prefix, 'removeprefix');
+  startswith: (text, [prefix], _, { guard }) =>
+    boolean(anyOf(prefix, 'startswith').some((start) => guard.plain(text).startsWith(guard.plain(start)))),
+  endswith: (text, [suffix], _, { guard }) =>
+    boolean(anyOf(suffix, 'endswith').some((end) => guard.plain(text).endsWith(guard.plain(end)))),
+  removeprefix: (text, [prefix], _, { guard }) => {
+    const start = guard.sought(requiredString(prefix, 'removeprefix'), text);
     return string(text.startsWith(start) ? text.slice(start.length) : text);
   },
-  removesuffix: (text, [suffix]) => {
-    const end = requiredString(suffix, 'removesuffix');
+  removesuffix: (text, [suffix], _, { guard }) => {
+    const end = guard.sought(requiredString(suffix, 'removesuffix'), text);
     return string(end !== '' && text.endsWith(end) ? text.slice(0, -end.length) : text);
   },
-  upper: (text) => string(text.toUpperCase()),
-  lower: (text) => string(text.toLowerCase()),
-  title: (text) => string(title(text)),
-  capitalize: (text) => string(capitalize(text)),
-  find: (text, [part]) => codePointIndex(text, text.indexOf(requiredString(part, 'find'))),
-  rfind: (text, [part]) => codePointIndex(text, text.lastIndexOf(requiredString(part, 'rfind'))),
-  count: (text, [part]) => new IntegerValue(replaceCount(text, requiredString(part, 'count'))),
-  join: (text, [items], _, budget) => {
+  upper: (text, _, __, context) => string(changeCase(text, upperCase, context)),
+  lower: (text, _, __, context) => string(changeCase(text, lowerCase, context)),
+  title: (text, _, __, context) => string(changeCase(text, title, context)),
+  capitalize: (text, _, __, context) => string(changeCase(text, capitalize, context)),
+  find: (text, [part], _, { guard }) =>
+    indexIn(guard.plain(text), 'indexOf', guard.plain(requiredString(part, 'find'))),
+  rfind: (text, [part], _, { guard }) =>
+    indexIn(guard.plain(text), 'lastIndexOf', guard.plain(requiredString(part, 'rfind'))),
+  count: (text, [part], _, { guard }) =>
+    new IntegerValue(replaceCount(guard.plain(text), guard.plain(requiredString(part, 'count')))),
+  join: (text, [items], _, { budget }) => {
     if (!(items instanceof ArrayValue)) throw new Error('join() needs a list');
     const parts = items.value.map((item) => requiredString(item, 'join'));
     budget.checkString(parts.reduce((length, part) => length + part.length + text.length, 0));

@@ -20,12 +20,21 @@ export function chooseSentinel(texts: readonly string[]): string | undefined {
  * that completes it.
  */
 export function protect(text: string, finder: LiteralFinder, sentinel: string): string {
+  const mayBeginAt = (start: number) => start > text.length - finder.maxLength && finder.mayBeginAt(text, start);
+  return mark(text, (start) => mayBeginAt(start) || finder.endAt(text, start) >= 0, finder, sentinel);
+}
+
+/** Puts the sentinel inside every whole literal, as `protect` does, and nowhere else. */
+export function disarm(text: string, finder: LiteralFinder, sentinel: string): string {
+  return mark(text, (start) => finder.endAt(text, start) >= 0, finder, sentinel);
+}
+
+function mark(text: string, isMarked: (start: number) => boolean, finder: LiteralFinder, sentinel: string): string {
   if (finder.maxLength === 0) return text;
   let result = '';
   let end = 0;
   for (let start = 0; start < text.length; start++) {
-    const isBeginning = start > text.length - finder.maxLength && finder.mayBeginAt(text, start);
-    if (!isBeginning && finder.endAt(text, start) < 0) continue;
+    if (!isMarked(start)) continue;
     result += text.slice(end, start + 1) + sentinel;
     end = start + 1;
   }

@@ -42,6 +42,13 @@ export class LiteralFinder {
     return longest;
   }
 
+  /** Number of places where a literal begins. */
+  count(text: string): number {
+    let count = 0;
+    for (let start = 0; start < text.length; start++) if (this.endAt(text, start) >= 0) count++;
+    return count;
+  }
+
   /** Whether all of the text from `start` on could be the beginning of a literal. */
   mayBeginAt(text: string, start: number): boolean {
     let node: Node | undefined = this.#root;

@@ -6,6 +6,7 @@ import { createEnvironment } from '../interpreter/globals.ts';
 import { PythonInterpreter } from '../interpreter/python-interpreter.ts';
 import { ArrayValue, ObjectValue, type Statement, StringValue, type Value } from '../interpreter/runtime-values.ts';
 import { readJson } from '../json/read-json.ts';
+import { ControlGuard } from './control-guard.ts';
 import { chooseSentinel, protect, type Segment, toSegments } from './control-words.ts';
 import { LiteralFinder } from './literal-finder.ts';
 
@@ -43,7 +44,8 @@ export function render(template: Statement, input: RenderInput): RenderedChat {
   const final = input.continueFinalMessage ? markFinalContent(variables, endMark) : undefined;
   for (const [name, text] of Object.entries(input.trusted)) variables.set(name, new StringValue(text));
 
-  let rendered = run(template, variables, new Date(input.now), budget, sentinel);
+  const guard = new ControlGuard(finder, sentinel);
+  let rendered = run(template, variables, new Date(input.now), budget, guard);
   if (final !== undefined) rendered = cutAfterMark(rendered, endMark, final.trailing);
   budget.checkOutput(rendered.length);
   return { text: rendered.replaceAll(sentinel, ''), segments: toSegments(rendered, finder, sentinel) };
@@ -89,18 +91,24 @@ function readToolArguments(message: Value, onString: (text: string) => string): 
   }
 }
 
-function run(template: Statement, variables: Map<string, Value>, now: Date, budget: Budget, sentinel: string): string {
+function run(
+  template: Statement,
+  variables: Map<string, Value>,
+  now: Date,
+  budget: Budget,
+  guard: ControlGuard,
+): string {
   try {
     const environment = createEnvironment(variables, now, budget);
-    return new PythonInterpreter(environment, budget).evaluate(template, environment).value as string;
+    return new PythonInterpreter(environment, budget, guard).evaluate(template, environment).value as string;
   } catch (error) {
-    throw typedError(error, sentinel);
+    throw typedError(error, guard);
   }
 }
 
-function typedError(error: unknown, sentinel: string): HearthError {
+function typedError(error: unknown, guard: ControlGuard): HearthError {
   if (error instanceof TemplateError) {
-    return new TemplateError(error.message.replaceAll(sentinel, ''), { details: error.details });
+    return new TemplateError(guard.plain(error.message), { details: error.details });
   }
   if (HearthError.isInstance(error)) return error;
   const message = error instanceof Error ? error.message : String(error);

@@ -27,6 +27,7 @@ export async function loadChatFormat(
       jinjaFile: sources.jinjaFile,
       tokenizerConfig: { chat_template: sources.tokenizerConfig },
       ggufTemplate: sources.ggufTemplate,
+      ggufNamedTemplates: sources.ggufNamedTemplates,
     });
     const template = await loadChatTemplate(source, {
       specialTokens: tokenizer.specialTokens.map(({ content }) => content),
