@@ -90,6 +90,19 @@ describe('dispose', () => {
 });
 
 describe('compile', () => {
+  it('refuses an embedding table with a column order, which only a linear can undo', async () => {
+    const columnOrder = Uint32Array.from({ length: tinyLlamaConfig.hidden_size }, (_, i) => i ^ 1);
+    const loading = tinyLlama({
+      dtype: 'q4_0',
+      edit: (sources) => {
+        const name = 'model.embed_tokens.weight';
+        sources.set(name, { ...sources.get(name)!, columnOrder });
+      },
+    });
+    await expect(loading).rejects.toThrow(InvalidArgumentError);
+    await expect(loading).rejects.toThrow(/embed_tokens\.weight, whose columns are in another order/);
+  });
+
   it.each<[string, Partial<CompileOptions>, RegExp]>([
     ['no tokens', { maxTokens: 0 }, /maxTokens/],
     ['a fraction of a token', { maxTokens: 1.5 }, /maxTokens/],

@@ -19,7 +19,7 @@ import {
 } from '@hearth/core';
 import { loadWeights } from './load-weights.ts';
 import { ReferenceExecutable } from './reference-executable.ts';
-import { ReferenceWeights } from './reference-weights.ts';
+import { type BoundWeights, ReferenceWeights } from './reference-weights.ts';
 
 /**
  * The backend in plain TypeScript: every op as its formula reads, each rounding written out. Slow, and the definition of
@@ -66,6 +66,7 @@ class ReferenceBackend implements Backend {
     checkOptions(options);
     const bound = weights.bind(program.weights);
     try {
+      checkTables(program, bound);
       const executable = new ReferenceExecutable(program, bound, options, () => this.#numLive--);
       this.#numLive++;
       return executable;
@@ -89,6 +90,18 @@ class ReferenceBackend implements Backend {
       );
     }
     this.#disposed = true;
+  }
+}
+
+/** Only a linear can undo a column order. */
+function checkTables(program: Program, weights: BoundWeights): void {
+  for (const op of program.ops) {
+    if (op.kind !== 'embed') continue;
+    const table = weights.matrix(op.weight);
+    if (table.kind === 'quantized' && table.columnOrder) {
+      const { name } = program.weights[op.weight]!;
+      throw new InvalidArgumentError(`${op.name} reads ${name}, whose columns are in another order. Load it without.`);
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { dequantizeInto, InvalidArgumentError } from '@hearth/core';
+import { dequantizeInto } from '@hearth/core';
 import type { Matrix } from '../matrix.ts';
 import type { Rows } from '../rows.ts';
 
@@ -6,15 +6,10 @@ import type { Rows } from '../rows.ts';
  * out[t] = table[tokenIds[t]]
  *
  * table [vocabSize, width], tokenIds [T], out [T, width]. A quantized row is scale · subScale · code + min with one rounding,
- * because the product has at most 23 bits; without a minimum +0 is added.
- *
- * @throws InvalidArgumentError when the columns of the table are in another order: only linears read such weights
+ * because the product has at most 23 bits; without a minimum +0 is added. A table has no column order.
  */
 export function embed(table: Matrix, tokenIds: Int32Array, out: Rows): void {
   const { columns } = table;
-  if (table.kind === 'quantized' && table.columnOrder) {
-    throw new InvalidArgumentError('An embedding table cannot have a column order.');
-  }
   for (let t = 0; t < tokenIds.length; t++) {
     const row = tokenIds[t]! * columns;
     const to = out.offset + t * out.stride;
