@@ -26,7 +26,7 @@ describe('a model', () => {
     }
   }
 
-  it.each(['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1'] as const)(
+  it.each(['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1', 'q5_0', 'q5_1', 'iq4_nl'] as const)(
     'gives the logits of the reference with %s weights, in prefill and decode',
     async (dtype) => {
       await expectSame(async (backend) => {

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@hearth/core';
+import { InvalidArgumentError, weightDtypes } from '@hearth/core';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { supportedVariants } from './__fixtures__/backends.ts';
 import { createCpuBackend, kernelVariants } from './cpu-backend.ts';
@@ -45,7 +45,7 @@ describe('createCpuBackend', () => {
     expect(backend.info).toMatchObject({
       kind: 'cpu',
       numThreads: 3,
-      weightDtypes: ['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1'],
+      weightDtypes: Object.keys(weightDtypes),
       cacheDtypes: ['f32', 'f16'],
       canSampleInStep: false,
     });

@@ -1,11 +1,11 @@
-import { f32ToF16, type Op, type RopeSpec, type WeightDtype, weightDtypes } from '@hearth/core';
-import { describe, expect, it } from 'vitest';
+import type { Op, RopeSpec } from '@hearth/core';
+import { describe, it } from 'vitest';
 import { awkwardSizes } from './__fixtures__/bits.ts';
 import { awkwardFloats, expectSame, vector, view } from './__fixtures__/compare-ops.ts';
-import type { OpProgram } from './__fixtures__/op-program.ts';
 import { randomFloats, seededRandom } from './__fixtures__/random.ts';
 
-// Every op in every variant against the reference, bit for bit, in awkward sizes and on columns that start anywhere.
+// Every op in every variant against the reference, bit for bit, in awkward sizes and on columns that start anywhere. Weights
+// that come in blocks are in quantized-linear.test.ts.
 
 describe.each(awkwardSizes)('rows of %i', (width) => {
   it('rms-norm, into other columns', async () => {
@@ -140,95 +140,6 @@ describe('rope', () => {
     });
   });
 });
-
-describe.each(['q8_0', 'q4_0', 'q4_1'] as const)('linear of %s weights', (dtype) => {
-  it.each([
-    [1, 32],
-    [7, 64],
-    [8, 96],
-    [9, 32],
-    [31, 32],
-    [33, 160],
-    [63, 64],
-    [129, 1056],
-  ])('%i x %i, 1 to 6 tokens', async (rows, columns) => {
-    for (const tokens of [1, 2, 3, 4, 5, 6]) {
-      await expectSame(linearSpec(dtype, rows, columns, tokens, 1));
-    }
-  });
-
-  // Codes at both ends against activations at full scale: the largest sums that 16-bit lanes must hold.
-  it.each([0x00, 0x0f, 0xf0, 0xff, 0x7f, 0x80, 0x81])('whose code bytes are all %i, at full scale', async (byte) => {
-    const [rows, columns] = [16, 64];
-    const { blockBytes } = weightDtypes[dtype];
-    const halves = dtype === 'q4_1' ? 2 : 1;
-    const bytes = new Uint8Array((rows * columns * blockBytes) / 32).fill(byte);
-    const words = new DataView(bytes.buffer);
-    for (let at = 0; at < bytes.length; at += blockBytes) {
-      for (let half = 0; half < halves; half++) words.setUint16(at + 2 * half, f32ToF16(0.0137 * (half + 1)), true);
-    }
-    for (const signs of [[1], [-1], [1, -1], [1, 1, -1, -1]]) {
-      const spec = linearSpec(dtype, rows, columns, 5, 0);
-      const input = Float32Array.from({ length: 5 * columns }, (_, i) => 3 * signs[i % signs.length]!);
-      const weight = { role: 'matrix', shape: [rows, columns], dtype, bytes } as const;
-      await expectSame({ ...spec, input, weights: [weight, spec.weights![1]!] });
-    }
-  });
-
-  it('with rows of zeros and of denormals', async () => {
-    const spec = linearSpec(dtype, 17, 96, 4, 1);
-    const input = spec.input.slice();
-    input
-      .fill(0, 0, 96)
-      .fill(1e-40, 96, 160)
-      .fill(2 ** -120, 160, 192);
-    await expectSame({ ...spec, input });
-  });
-
-  it('merged with other types, which share the quantized activations', async () => {
-    const columns = 64;
-    const parts = (['f16', dtype, 'q8_0'] as const).map((type, i) => ({
-      role: 'matrix' as const,
-      shape: [11 + i, columns],
-      values: randomFloats(seededRandom(i), (11 + i) * columns, 0.2),
-      dtype: type as WeightDtype,
-    }));
-    await expectSame({
-      input: awkwardFloats(5 * columns, 5),
-      inputWidth: columns,
-      buffers: [36],
-      weights: parts,
-      ops: [
-        {
-          kind: 'linear',
-          name: 'merged',
-          x: view(0, 0, columns),
-          weights: [0, 1, 2],
-          biases: [null, null, null],
-          out: view(1, 0, 36),
-        },
-      ],
-    });
-  });
-
-  it('more tokens than one chunk takes', async () => {
-    await expectSame(linearSpec(dtype, 40, 64, 131, 1));
-  });
-});
-
-function linearSpec(dtype: WeightDtype, rows: number, columns: number, tokens: number, column: number): OpProgram {
-  const values = randomFloats(seededRandom(rows * columns), rows * columns, 0.1);
-  expect(columns % weightDtypes[dtype].blockElements).toBe(0);
-  return {
-    input: awkwardFloats(tokens * (columns + column), rows + tokens),
-    inputWidth: columns + column,
-    buffers: [rows],
-    weights: [{ role: 'matrix', shape: [rows, columns], values, dtype }, vector(randomFloats(seededRandom(1), rows))],
-    ops: [
-      { kind: 'linear', name: 'linear', x: view(0, column, columns), weights: [0], biases: [1], out: view(1, 0, rows) },
-    ],
-  };
-}
 
 describe('write-cache and attention', () => {
   it.each([

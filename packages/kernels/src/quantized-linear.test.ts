@@ -1,7 +1,8 @@
 import { type Op, type WeightDtype, weightDtypes } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
-import { expectSame, view } from './__fixtures__/compare-ops.ts';
-import type { OpProgram, TestWeight } from './__fixtures__/op-program.ts';
+import { cpuBackend, disposeAtEnd } from './__fixtures__/backends.ts';
+import { awkwardFloats, expectSame, vector, view } from './__fixtures__/compare-ops.ts';
+import { loadOps, type OpProgram, type TestWeight } from './__fixtures__/op-program.ts';
 import { randomFloats, seededRandom } from './__fixtures__/random.ts';
 import { type BlockDtype, type BlockFill, blockDtypes, randomBlocks } from './__fixtures__/random-blocks.ts';
 
@@ -11,19 +12,12 @@ function matrix(dtype: BlockDtype, rows: number, columns: number, fill?: BlockFi
   return { role: 'matrix', shape: [rows, columns], dtype, bytes: randomBlocks(dtype, rows * columns, rows, fill) };
 }
 
-/** Activations with zeros of both signs and a few large ones among them. */
-function activations(length: number, seed: number): Float32Array {
-  const random = seededRandom(seed);
-  const special = [0, -0, 1e-40, 25, -30];
-  return randomFloats(random, length).map((value) => special[Math.floor(random() * 60)] ?? value);
-}
-
 /** One matrix with a bias; x starts at a column that is no multiple of anything. */
 function linearSpec(weight: TestWeight, tokens: number, input?: Float32Array): OpProgram {
   const [rows, columns] = weight.shape as [number, number];
-  const bias = { role: 'vector', shape: [rows], values: randomFloats(seededRandom(1), rows) } as const;
+  const bias = vector(randomFloats(seededRandom(1), rows));
   return {
-    input: input ?? activations(tokens * (columns + 1), rows + tokens),
+    input: input ?? awkwardFloats(tokens * (columns + 1), rows + tokens),
     inputWidth: columns + 1,
     buffers: [rows],
     weights: [weight, bias],
@@ -43,6 +37,7 @@ describe.each(blockDtypes)('linear of %s weights', (dtype) => {
     [31, 1],
     [33, 5],
     [63, 2],
+    [129, 4],
   ])('%i rows of %i blocks, 1 to 65 tokens', async (rows, blocks) => {
     for (const tokens of [1, 2, 3, 4, 5, 17, 65]) {
       await expectSame(linearSpec(matrix(dtype, rows, blocks * blockElements), tokens));
@@ -135,7 +130,7 @@ function mergedSpec(weights: readonly TestWeight[], tokens: number): OpProgram {
     biases: weights.map(() => null),
     out: view(1, 0, width),
   };
-  const input = activations(tokens * columns, tokens);
+  const input = awkwardFloats(tokens * columns, tokens);
   return { input, inputWidth: columns, buffers: [width], weights, ops: [op] };
 }
 
@@ -181,5 +176,20 @@ describe('column orders', () => {
       await expectSame(mergedSpec(parts, tokens));
       await expectSame(mergedSpec([...parts].reverse(), tokens));
     }
+  });
+
+  it('are refused in an embedding', async () => {
+    const backend = await cpuBackend();
+    const { program, weights } = await loadOps(backend, {
+      input: new Float32Array(3),
+      inputWidth: 1,
+      buffers: [columns],
+      weights: [withOrder('q4_0', 3, 1)],
+      ops: [{ kind: 'embed', name: 'embed', ids: 'tokens', scale: 1, weight: 0, out: view(1, 0, columns) }],
+    });
+    disposeAtEnd(weights);
+    const cache = { dtype: 'f32', blockSize: 16, numBlocks: 1 } as const;
+    const compiling = backend.compile(program, weights, { maxTokens: 3, maxOutputRows: 1, cache });
+    await expect(compiling).rejects.toThrow(/weight 0 has a column order/);
   });
 });

@@ -108,6 +108,7 @@ class Checker {
   void check_op(const EmbedOp& op) const {
     check_view(op.out, RowKind::tokens, op.out.width, "out");
     const Tensor& table = matrix(op.weight, op.out.width);
+    need(table.column_order == nullptr, "weight ", op.weight, " has a column order, which only products know how to read.");
     if (op.ids == EmbedIds::tokens) {
       need(table.rows == program_.vocab_size, "the table has ", table.rows, " rows, expected ", program_.vocab_size, ".");
     } else {

@@ -2,7 +2,7 @@
 
 // Files keep the bits of a block where their writers found it handy. Before its fields are interleaved (pack.h), a block is
 // rewritten to its canonical form: the same information, in the order and the planes of kernels/generic/block_format.h.
-// packages/core/src/tensor has the same in TypeScript, the oracle of this.
+// packages/core/src/tensor/canonical-blocks.ts is the oracle of this.
 
 #include <cstdint>
 

@@ -7,7 +7,7 @@
 //   scale bytes    8 bits each: scales and minimums of parts of the block, factors of the 16-bit ones
 //   chunks        32 elements each, in planes, which are groups of 4 bytes
 //
-// The planes of a chunk (packages/core/src/tensor/packed-layout.ts draws them), by the bits of a code:
+// The planes of a chunk (docs/shapes.md draws them), by the bits of a code:
 //
 //   8              bytes                     group g holds elements 4g .. 4g + 3
 //   4, 5, 6        nibbles                   group g: low nibbles are group g of the elements, high nibbles group g + 4
