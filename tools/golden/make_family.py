@@ -75,8 +75,9 @@ def published_config(model, variant: Variant) -> dict:
     }
     # GPT-2 writes these under names of its own.
     renamed = {model.config.attribute_map.get(key, key): value for key, value in standard.items()}
-    keys = ("intermediate_size", "num_key_value_heads", "head_dim", "sliding_window", "rope_scaling")
-    optional = {key: getattr(model.config, key) for key in keys if hasattr(model.config, key)}
+    sizes = ("intermediate_size", "num_key_value_heads", "head_dim")
+    settings = ("sliding_window", "rope_scaling", "query_pre_attn_scalar")
+    optional = {key: getattr(model.config, key) for key in (*sizes, *settings) if hasattr(model.config, key)}
     return {"architectures": [type(model).__name__], **renamed, **optional, **variant.published}
 
 

@@ -20,7 +20,7 @@ const shapeKeys = [
 ] as const;
 
 /** Keys that tell models over the same weights apart; absent and null are the same. */
-const settingKeys = ['rope_scaling', 'sliding_window'] as const;
+const settingKeys = ['rope_scaling', 'sliding_window', 'query_pre_attn_scalar'] as const;
 
 /** Rounding to bf16 moves a value by at most 2^-9 of itself; twice that still tells trained models apart. */
 const relativeTolerance = 2 ** -8;
