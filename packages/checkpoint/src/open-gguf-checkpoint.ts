@@ -35,7 +35,7 @@ export async function openGgufCheckpoint(
       path,
       name: typeof generalName === 'string' && generalName !== '' ? generalName : baseName,
       config,
-      tensors: checkpointTensors(contents, architecture, config),
+      tensors: await checkpointTensors(contents, architecture, config),
       tokenizer: { kind: 'gguf', metadata: header.metadata },
       chatTemplate: readChatTemplates(header),
       warnings: [...parts.flatMap((part) => part.header.warnings), ...readWarnings(fields, config.vocab_size)],

@@ -1,5 +1,6 @@
 import { InvalidModelError, UnsupportedError } from '@hearth/core';
 import type { CheckpointTensor } from '../checkpoint.ts';
+import { TimeSlice } from '../io/time-slice.ts';
 import type { GgufArchitecture, GgufContents, PlacedTensor } from './architecture.ts';
 import { readNumLayers } from './decoder-config.ts';
 import { tensorLimits } from './read-tensor-infos.ts';
@@ -12,17 +13,19 @@ type Config = Readonly<Record<string, unknown>>;
  * The tensors of a GGUF model under their Hugging Face names, with whatever the file keeps differently said of them.
  * @throws InvalidModelError | UnsupportedError that names the tensor
  */
-export function checkpointTensors(
+export async function checkpointTensors(
   contents: GgufContents,
   architecture: GgufArchitecture,
   config: Config,
-): Map<string, CheckpointTensor> {
+): Promise<Map<string, CheckpointTensor>> {
   const names = architecture.tensors;
   const tensors = new Map<string, CheckpointTensor>();
   const numLayers = readNumLayers(contents);
   // Layers share their row orders: the same rows and heads give the same order.
   const rowOrders = new Map<string, Uint32Array>();
+  const slice = new TimeSlice();
   for (const stored of contents.tensors.values()) {
+    if (slice.isSpent) await slice.next();
     if (names.ignoredStored?.test(stored.name)) continue;
     const mapped = toHuggingFaceName(names, stored.name);
     if (mapped === null) {

@@ -20,6 +20,8 @@ const neutralValues: readonly (readonly [string, unknown])[] = [
   ['attention.max_alibi_bias', 0],
   ['attention.scale', 0],
   ['attention.sliding_window', 0],
+  ['attention.sliding_window_pattern', 1],
+  ['attention.temperature_scale', 0],
   ['attn_logit_softcapping', 0],
   ['final_logit_softcapping', 0],
   ['embedding_scale', 1],

@@ -9,7 +9,7 @@ import { type GgufMetadataToWrite, type GgufTypedValue, HeaderEncoder } from './
 import { partsOf } from './split-tensors.ts';
 import { byteLengthOf, plainValue, requireTypeId, storedTensors } from './stored-tensors.ts';
 
-export const ggufAlignment = 32;
+const alignment = 32;
 
 /** Of the block layouts: version 2 has f16 scales. */
 const quantizationVersion = 2;
@@ -73,16 +73,16 @@ export async function writeRawGguf(
     for (const dim of [...tensor.shape].reverse()) header.u64(dim);
     header.u32(typeId);
     header.u64(offset);
-    offset += Math.ceil(byteLength / ggufAlignment) * ggufAlignment;
+    offset += Math.ceil(byteLength / alignment) * alignment;
     byteLengths.push(byteLength);
   }
   await writeAside(path, async (sink) => {
     await sink.write(header.finish());
     for (const [i, tensor] of tensors.entries()) {
-      await sink.alignTo(ggufAlignment);
+      await sink.alignTo(alignment);
       await writeTensorData(sink, tensor, byteLengths[i]!, signal);
     }
-    await sink.alignTo(ggufAlignment);
+    await sink.alignTo(alignment);
   });
 }
 

@@ -1,4 +1,5 @@
 import type { CheckpointTensor } from '../checkpoint.ts';
+import { TimeSlice } from '../io/time-slice.ts';
 import { gatherColumns } from './gather-columns.ts';
 
 /** Elements of a transposed matrix that are put together in one pass over the stored ones. */
@@ -34,11 +35,15 @@ async function* turnedRound(
   [columns, rows]: readonly [number, number],
   stored: () => AsyncIterable<Float32Array>,
 ): AsyncGenerator<Float32Array> {
+  const slice = new TimeSlice();
   const slabColumns = Math.max(1, Math.floor(slabElements / rows));
   for (let first = 0; first < columns; first += slabColumns) {
     const slab = new Float32Array(Math.min(slabColumns, columns - first) * rows);
     await gatherColumns(stored(), [rows, columns], first, slab);
-    for (let at = 0; at < slab.length; at += pieceElements) yield slab.subarray(at, at + pieceElements);
+    for (let at = 0; at < slab.length; at += pieceElements) {
+      if (slice.isSpent) await slice.next();
+      yield slab.subarray(at, at + pieceElements);
+    }
   }
 }
 

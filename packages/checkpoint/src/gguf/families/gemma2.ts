@@ -37,7 +37,15 @@ export const gemma2: GgufArchitecture = {
 
   async readConfig(contents) {
     const { fields } = contents;
-    refuseWhatIsNotSaid(fields, ['attention.sliding_window', 'attn_logit_softcapping', 'final_logit_softcapping']);
+    refuseWhatIsNotSaid(fields, [
+      'attention.sliding_window',
+      'attention.sliding_window_pattern',
+      'attn_logit_softcapping',
+      'final_logit_softcapping',
+    ]);
+    const patternKey = fields.key('attention.sliding_window_pattern');
+    const pattern = fields.raw(patternKey);
+    if (pattern !== undefined && pattern !== 2) fields.unsupported(patternKey, 'must be 2: every other layer slides');
     const decoder = decoderConfig(contents);
     ropeScalingFromKeys(fields, []);
     return {

@@ -24,7 +24,11 @@ export const gemma3: GgufArchitecture = {
 
   async readConfig(contents) {
     const { fields } = contents;
-    refuseWhatIsNotSaid(fields, ['attention.sliding_window', 'final_logit_softcapping']);
+    refuseWhatIsNotSaid(fields, [
+      'attention.sliding_window',
+      'attention.sliding_window_pattern',
+      'final_logit_softcapping',
+    ]);
     const decoder = decoderConfig(contents);
     const windowKey = fields.key('attention.sliding_window');
     return {

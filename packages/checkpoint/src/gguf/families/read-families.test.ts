@@ -81,6 +81,8 @@ describe('llama', () => {
     const config = await configOf('llama', { '.attention.sliding_window': u32Key(16) });
     expect(config).toMatchObject({ architectures: ['MistralForCausalLM'], model_type: 'mistral', sliding_window: 16 });
     expect((await configOf('llama', { '.attention.sliding_window': u32Key(0) })).model_type).toBe('llama');
+    const pattern = { '.attention.sliding_window': u32Key(16), '.attention.sliding_window_pattern': u32Key(4) };
+    await expectRefusal('llama', { keys: pattern }, /"llama\.attention\.sliding_window_pattern" is 4/);
   });
 });
 
@@ -263,6 +265,12 @@ describe('gemma2', () => {
     expect(await first('model.layers.0.mlp.up_proj.weight')).toBe(0);
     expect(await first('model.embed_tokens.weight')).toBe(0);
     await checkpoint.close();
+  });
+
+  it('refuses other layers that slide', async () => {
+    const pattern = (value: number) => ({ '.attention.sliding_window_pattern': u32Key(value) });
+    expect((await configOf('gemma2', pattern(2))).model_type).toBe('gemma2');
+    await expectRefusal('gemma2', { keys: pattern(3) }, /sliding_window_pattern" must be 2/);
   });
 
   it('refuses scaling, which it does not have', async () => {
