@@ -1,0 +1,3 @@
+import { testFamily } from './prove-family.ts';
+
+testFamily('llama');
