@@ -5,6 +5,8 @@ export {
   catalogue,
   defaultModelName,
   findInCatalogue,
+  type PackagedFile,
+  type PackagedPart,
 } from './catalogue.ts';
 export {
   AccessDeniedError,
