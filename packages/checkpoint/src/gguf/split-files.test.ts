@@ -64,6 +64,16 @@ describe('a split model', () => {
   });
 });
 
+describe('a split model whose writing fails', () => {
+  it('leaves nothing behind', async () => {
+    const lost = { ...tensors.at(-1)!, data: () => Promise.reject(new Error('no disk')) };
+    const model = { config, tensors: [...tensors.slice(0, -1), lost] };
+    const before = await readdir(folder);
+    await expect(writeGguf(join(folder, 'lost.gguf'), model, { maxShardBytes: 150_000 })).rejects.toThrow('no disk');
+    expect(await readdir(folder)).toEqual(before);
+  });
+});
+
 describe('a split model that is not whole', () => {
   /** Opening fails, names the part, and leaves no file open. */
   async function expectRefusal(path: string, message: RegExp): Promise<void> {

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { InvalidArgumentError } from '@hearth/core';
 import { writeAside } from '../io/write-aside.ts';
@@ -112,12 +113,19 @@ export async function writeGguf(
   }
   const stored = storedTensors(model.tensors, findArchitecture(architectureName, path), metadata);
   const parts = partsOf(path, { metadata, tensors: [...(fromConfig?.extraTensors ?? []), ...stored] }, options);
-  const paths: string[] = [];
-  for (const { name, ...part } of parts) {
-    paths.push(join(dirname(path), name));
-    await writeRawGguf(paths.at(-1)!, part, options);
+  const written: string[] = [];
+  try {
+    for (const { name, ...part } of parts) {
+      const partPath = join(dirname(path), name);
+      await writeRawGguf(partPath, part, options);
+      written.push(partPath);
+    }
+  } catch (error) {
+    // Parts without the others are of no use.
+    await Promise.all(written.map((partPath) => rm(partPath, { force: true })));
+    throw error;
   }
-  return paths;
+  return written;
 }
 
 function metadataFromConfig(config: Readonly<Record<string, unknown>>) {
