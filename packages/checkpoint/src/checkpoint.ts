@@ -1,5 +1,5 @@
 import type { FileMapper, MappedFile } from '@hearth/core';
-import type { GgufMetadata } from './gguf/gguf.ts';
+import type { GgufMetadata, GgufValueType } from './gguf/gguf.ts';
 
 /** A tensor of a checkpoint under its Hugging Face name: what it is and where its bytes lie. Nothing is read yet. */
 export interface CheckpointTensor {
@@ -28,7 +28,12 @@ export interface CheckpointTensor {
 
 /** What a tokenizer is made from, as it lies in the checkpoint. */
 export type TokenizerSource =
-  | { readonly kind: 'gguf'; readonly metadata: GgufMetadata }
+  | {
+      readonly kind: 'gguf';
+      /** All metadata of the file, and how each value is stored. */
+      readonly metadata: GgufMetadata;
+      readonly metadataTypes: ReadonlyMap<string, GgufValueType>;
+    }
   | {
       readonly kind: 'tokenizer-json';
       /** The bytes of tokenizer.json. */

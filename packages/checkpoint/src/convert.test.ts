@@ -1,16 +1,22 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bf16ToF32, f32ToBf16, InvalidArgumentError } from '@hearth/core';
+import { bf16ToF32, f32ToBf16, InvalidArgumentError, InvalidModelError, MemoryFile } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from './__fixtures__/temporary-directory.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { convertToGguf, convertToHuggingFaceDirectory } from './convert.ts';
-import { metadataOf } from './gguf/metadata-encoder.ts';
+import { type GgufMetadataToWrite, metadataOf } from './gguf/metadata-encoder.ts';
 import { readGguf } from './gguf/read-gguf.ts';
 import { writeHuggingFaceDirectory } from './hugging-face/write-directory.ts';
 import { openCheckpoint } from './open-checkpoint.ts';
+import { plannedDtypes } from './quantize/quantize-plan.ts';
+import { recodedSource } from './quantize/recoded-source.ts';
+import { typescriptQuantizer } from './quantize/typescript-quantizer.ts';
+import { syntheticTokenizerMetadata } from './synthetic/byte-level-tokenizer.ts';
 import { type SyntheticLlamaOptions, writeSyntheticLlama } from './synthetic/synthetic-llama.ts';
-import { readTensor } from './tensor/read-tensor.ts';
+import { encodeElements } from './tensor/encode.ts';
+import { readStoredRows, readTensor } from './tensor/read-tensor.ts';
+import { weightSource } from './tensor/weight-source.ts';
 
 const directory = await temporaryDirectory();
 const shape = {
@@ -116,6 +122,86 @@ describe('convertToGguf', () => {
     expect(metadata.get('general.quantization_version')).toBe(2);
     expect(metadata.get('tokenizer.ggml.model')).toBe('gpt2');
     await source.close();
+  });
+});
+
+describe('convertToGguf, quantizing', () => {
+  it('copies what has its type already, rows in rope pairs too, and keeps tokenizer, template and authors', async () => {
+    const path = join(directory, 'first.gguf');
+    const metadata: GgufMetadataToWrite = new Map([...syntheticTokenizerMetadata(270), ['general.author', 'somebody']]);
+    const source = await openSynthetic('to copy', {});
+    await convertToGguf(source, path, { dtype: 'q4_1', metadata });
+    const first = await openCheckpoint(path);
+    const copy = join(directory, 'second.gguf');
+    // A quantizer that must not be asked.
+    const quantizer = { quantize: () => Promise.reject(new Error('was asked')) };
+    await convertToGguf(first, copy, { dtype: 'q4_1', quantizer });
+    expect((await readFile(copy)).equals(await readFile(path))).toBe(true);
+    await expect(convertToGguf(first, copy, { dtype: 'q4_0', quantizer })).rejects.toThrow('was asked');
+    expect((await readFile(copy)).equals(await readFile(path))).toBe(true);
+    await Promise.all([source.close(), first.close()]);
+  });
+
+  it('follows the rules of the plan, says which type the file has, and how far it is', async () => {
+    const wide = { ...shape, hiddenSize: 256, numHeads: 4, intermediateSize: 96 };
+    const source = await openSynthetic('wide', { shape: wide });
+    const path = join(directory, 'mixed.gguf');
+    const progress: { doneBytes: number; totalBytes: number }[] = [];
+    const onProgress = (event: { doneBytes: number; totalBytes: number }) => progress.push(event);
+    const rules = [{ pattern: '*.0.*.v_proj.weight', dtype: 'q6_k' }] as const;
+    await convertToGguf(source, path, { dtype: 'q4_k', rules, onProgress });
+    const { tensors, metadata } = await readGguf(path);
+    const types = Object.fromEntries(tensors.map(({ name, dtype }) => [name, dtype]));
+    expect(types).toMatchObject({
+      'token_embd.weight': 'q6_k',
+      'output.weight': 'q6_k',
+      'blk.0.attn_q.weight': 'q4_k',
+      'blk.0.attn_v.weight': 'q6_k',
+      'blk.1.attn_v.weight': 'q4_k',
+      'blk.0.ffn_down.weight': 'q5_0',
+    });
+    expect(metadata.get('general.file_type')).toBe(14);
+    const totalBytes = tensors.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    expect(progress.at(-1)).toEqual({ doneBytes: totalBytes, totalBytes });
+    expect(progress.every(({ doneBytes }, i) => i === 0 || doneBytes > progress[i - 1]!.doneBytes)).toBe(true);
+    const none = convertToGguf(source, path, { dtype: 'q4_k', rules: [{ pattern: 'attn_q', dtype: 'q8_0' }] });
+    await expect(none).rejects.toThrow(/"attn_q" fits no weight/);
+    await source.close();
+  });
+
+  it('names the tensor whose values the type cannot hold', async () => {
+    const huge = Float32Array.from({ length: 64 }, () => 1e30);
+    const source = await openSynthetic('to spoil', {});
+    const name = 'model.layers.1.mlp.up_proj.weight';
+    const tensor = { ...source.tensors.get(name)!, shape: [1, 64], offset: 0, byteLength: 256 };
+    const file = new MemoryFile(encodeElements('f32', huge));
+    const spoilt = { ...source, tensors: new Map([...source.tensors, [name, { ...tensor, file }]]) };
+    const path = join(directory, 'spoilt.gguf');
+    await expect(convertToGguf(spoilt, path, { dtype: 'q8_0' })).rejects.toThrow(InvalidModelError);
+    await expect(convertToGguf(spoilt, path, { dtype: 'f16' })).rejects.toThrow(
+      /tensor "model\.layers\.1\.mlp\.up_proj\.weight" as f16: .*too large/,
+    );
+    await source.close();
+  });
+
+  it.each(['q4_0', 'q5_k', 'f16'] as const)('%s: writes what a source that is recoded on load gives', async (dtype) => {
+    const wide = { ...shape, hiddenSize: 256, numHeads: 4, intermediateSize: 96 };
+    const source = await openSynthetic(`wide ${dtype}`, { shape: wide, dtype: 'bf16' });
+    const path = join(directory, `recoded-${dtype}.gguf`);
+    await convertToGguf(source, path, { dtype });
+    const written = await openCheckpoint(path);
+    const dtypes = plannedDtypes(source.tensors.values(), { dtype });
+    for (const [name, tensor] of source.tensors) {
+      const recoded = recodedSource(weightSource(tensor, {}), dtypes.get(name)!, { quantizer: typescriptQuantizer });
+      const expected = written.tensors.get(name)!;
+      expect(recoded.dtype).toBe(expected.dtype);
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of readStoredRows(expected)) chunks.push(chunk);
+      expect(Buffer.concat(chunks).equals(await recoded.file.read(recoded.offset, recoded.byteLength)), name).toBe(
+        true,
+      );
+    }
+    await Promise.all([source.close(), written.close()]);
   });
 });
 

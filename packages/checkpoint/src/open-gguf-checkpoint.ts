@@ -36,7 +36,7 @@ export async function openGgufCheckpoint(
       name: typeof generalName === 'string' && generalName !== '' ? generalName : baseName,
       config,
       tensors: await checkpointTensors(contents, architecture, config),
-      tokenizer: { kind: 'gguf', metadata: header.metadata },
+      tokenizer: { kind: 'gguf', metadata: header.metadata, metadataTypes: header.metadataTypes },
       chatTemplate: readChatTemplates(header),
       warnings: [...parts.flatMap((part) => part.header.warnings), ...readWarnings(fields, config.vocab_size)],
       sizeBytes: files.reduce((sum, file) => sum + file.size, 0),

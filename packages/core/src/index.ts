@@ -64,6 +64,7 @@ export type {
   WriteCacheOp,
 } from './program/program.ts';
 export { type QuantizableDtype, quantizableDtypes, quantizeBlocks } from './quantize/quantize-blocks.ts';
+export type { Quantizer } from './quantize/quantizer.ts';
 export { decodeElements } from './tensor/decode-elements.ts';
 export {
   type DtypeInfo,

@@ -44,8 +44,6 @@ export interface TensorNames {
   readonly transposedModules?: ReadonlySet<string>;
   /** What GGUF adds to the weights of norms. */
   readonly normPlus?: number;
-  /** GGUF names of matrices that every reader expects in f32. */
-  readonly floatTensors?: RegExp;
   /** Tensors of a GGUF file that hold nothing which the config does not hold; they are left out. */
   readonly ignoredStored?: RegExp;
   /** Tensors of a Hugging Face checkpoint that are no weights; they are not written. */

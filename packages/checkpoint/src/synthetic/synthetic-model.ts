@@ -3,6 +3,7 @@ import { InvalidArgumentError, isQuantizedDtype, type WeightDtype, type WeightSp
 import type { GgufMetadataToWrite } from '../gguf/metadata-encoder.ts';
 import { writeGguf } from '../gguf/write-gguf.ts';
 import { type HuggingFaceModel, writeHuggingFaceDirectory } from '../hugging-face/write-directory.ts';
+import { isEmbeddingTable, isKeptFloat } from '../quantize/quantize-plan.ts';
 import { encodeElements } from '../tensor/encode.ts';
 import type { TensorToWrite } from '../tensor/tensor-to-write.ts';
 import {
@@ -33,8 +34,6 @@ export interface SyntheticModel extends HuggingFaceModel {
   readonly ggufMetadata: GgufMetadataToWrite;
 }
 
-const tables = /(^|\.)(embed_tokens|wte|lm_head)\.weight$/;
-const neverQuantized = /(^|\.)(mlp\.gate|wpe)\.weight$/;
 const residualWriters = /\.(o_proj|down_proj|c_proj)\.weight$/;
 
 /**
@@ -50,9 +49,9 @@ export function syntheticModel(options: SyntheticModelOptions): SyntheticModel {
   }
   const numLayers = Number(config.num_hidden_layers ?? config.n_layer ?? 1);
   const factory = new WeightFactory(seed);
-  const typeOf = (name: string): WeightDtype => {
-    if (tables.test(name)) return embeddingDtype;
-    return neverQuantized.test(name) && isQuantizedDtype(dtype) ? 'f32' : dtype;
+  const typeOf = (spec: WeightSpec): WeightDtype => {
+    if (isEmbeddingTable(spec.name)) return embeddingDtype;
+    return isKeptFloat(spec) && isQuantizedDtype(dtype) ? 'f32' : dtype;
   };
   return {
     config: {
@@ -62,7 +61,7 @@ export function syntheticModel(options: SyntheticModelOptions): SyntheticModel {
       ...config,
     },
     tensors: weights.map((spec) =>
-      spec.role === 'vector' ? vector(spec, factory, seed) : matrix(spec, factory, typeOf(spec.name), numLayers),
+      spec.role === 'vector' ? vector(spec, factory, seed) : matrix(spec, factory, typeOf(spec), numLayers),
     ),
     tokenizerJson: syntheticTokenizerJson(),
     tokenizerConfig: syntheticTokenizerConfig,

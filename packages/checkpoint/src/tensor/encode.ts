@@ -2,13 +2,11 @@ import {
   f32ToBf16,
   f32ToF16,
   InvalidArgumentError,
-  type QuantizableDtype,
-  quantizableDtypes,
   quantizeBlocks,
-  UnsupportedError,
   type WeightDtype,
   weightByteLength,
 } from '@hearth/core';
+import { isQuantizable, requireStorageDtype } from '../quantize/storage-dtype.ts';
 
 /**
  * Floats to the bytes of a storage type. Plain floats round to nearest even; how quantized types find their scales is said at
@@ -19,13 +17,8 @@ import {
  * @throws UnsupportedError for types that are only read
  */
 export function encodeElements(dtype: WeightDtype, values: Float32Array): Uint8Array {
+  requireStorageDtype(dtype);
   if (isQuantizable(dtype)) return quantizeBlocks(dtype, values);
-  if (dtype !== 'f32' && dtype !== 'f16' && dtype !== 'bf16') {
-    throw new UnsupportedError(
-      `${dtype} is read, but not written. Write f32, f16, bf16, ${quantizableDtypes.join(', ')}.`,
-      { details: { dtype } },
-    );
-  }
   const bytes = new Uint8Array(weightByteLength(dtype, values.length));
   const view = new DataView(bytes.buffer);
   if (dtype === 'f32') {
@@ -41,8 +34,4 @@ export function encodeElements(dtype: WeightDtype, values: Float32Array): Uint8A
     view.setUint16(i * 2, bits, true);
   }
   return bytes;
-}
-
-function isQuantizable(dtype: WeightDtype): dtype is QuantizableDtype {
-  return (quantizableDtypes as readonly string[]).includes(dtype);
 }

@@ -50,15 +50,24 @@ export function readTensorChunks(
   return inHuggingFaceOrder(tensor, () => decodedChunks(tensor, options));
 }
 
-/** Elements as the file has them, but for the order of rows. */
-async function* decodedChunks(tensor: CheckpointTensor, { signal }: ReadTensorOptions): AsyncGenerator<Float32Array> {
-  const dtype = requireWeightDtype(tensor);
+/** The stored bytes piece by piece, rows in the order of Hugging Face, each piece of whole blocks. */
+export async function* readStoredRows(
+  tensor: CheckpointTensor,
+  { signal }: ReadTensorOptions = {},
+): AsyncGenerator<Uint8Array> {
+  const { blockBytes } = weightDtypes[requireWeightDtype(tensor)];
   const slice = new TimeSlice();
-  for await (const bytes of readRows(tensor, weightDtypes[dtype].blockBytes)) {
+  for await (const bytes of readRows(tensor, blockBytes)) {
     throwIfAborted(signal);
     if (slice.isSpent) await slice.next();
-    yield decodeElements(dtype, bytes);
+    yield bytes;
   }
+}
+
+/** Elements as the file has them, but for the order of rows. */
+async function* decodedChunks(tensor: CheckpointTensor, options: ReadTensorOptions): AsyncGenerator<Float32Array> {
+  const dtype = requireWeightDtype(tensor);
+  for await (const bytes of readStoredRows(tensor, options)) yield decodeElements(dtype, bytes);
 }
 
 /** Stored bytes in pieces of whole blocks, or of whole rows where rows change places. */

@@ -1,5 +1,6 @@
 import type { Batch } from '../program/batch.ts';
 import type { Program } from '../program/program.ts';
+import type { Quantizer } from '../quantize/quantizer.ts';
 import type { WeightDtype } from '../tensor/dtypes.ts';
 import type { FileMapper } from './files.ts';
 import type { LoadWeightsOptions, WeightSource, WeightSpec, Weights } from './weights.ts';
@@ -17,6 +18,8 @@ export interface Backend {
   readonly info: BackendInfo;
   /** Opens files the way that this backend reads them best. */
   readonly fileMapper: FileMapper;
+  /** Quantizes weights on this backend's threads; absent where it has no faster way than TypeScript. */
+  readonly quantizer?: Quantizer;
 
   /**
    * Packs the weights named by `specs`. The only copy of them in memory; sources may be closed afterwards.

@@ -3,6 +3,7 @@ import {
   convertToGguf,
   encodeElements,
   openCheckpoint,
+  type StorageDtype,
   type TensorToWrite,
   writeHuggingFaceDirectory,
 } from '@hearth/checkpoint';
@@ -82,7 +83,7 @@ function quantized(label: string, method: SafetensorsMethod): FormatSample {
   };
 }
 
-function gguf(dtype: WeightDtype): FormatSample {
+function gguf(dtype: StorageDtype): FormatSample {
   return {
     label: dtype.toUpperCase(),
     container: 'GGUF',

@@ -26,7 +26,6 @@ export const gpt2: GgufArchitecture = {
       ['ffn_down', 'mlp.c_proj'],
     ]),
     transposedModules: new Set(['attn.c_attn', 'attn.c_proj', 'mlp.c_fc', 'mlp.c_proj']),
-    floatTensors: /^position_embd\.weight$/,
     // The causal mask, and what is put in its place, as buffers.
     ignoredHuggingFace: /\.attn\.(masked_)?bias$/,
   },

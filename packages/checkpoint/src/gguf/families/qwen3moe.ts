@@ -25,7 +25,6 @@ export const qwen3moe: GgufArchitecture = {
       ['ffn_up_exps', 'up_proj'],
       ['ffn_down_exps', 'down_proj'],
     ]),
-    floatTensors: /\.ffn_gate_inp\.weight$/,
   },
 
   async readConfig(contents) {
