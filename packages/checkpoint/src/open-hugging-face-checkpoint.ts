@@ -5,6 +5,10 @@ import { type FileMapper, InvalidModelError, type MappedFile, throwIfAborted, Un
 import type { ChatTemplateSources, Checkpoint, CheckpointTensor, TokenizerSource } from './checkpoint.ts';
 import { closeAll } from './io/close-all.ts';
 import { isFile, readJsonObject, readSmallFile } from './io/read-json.ts';
+import { isConv1d } from './quantized/conv1d.ts';
+import type { Quantization } from './quantized/quantization.ts';
+import { quantizedTensors } from './quantized/quantized-tensors.ts';
+import { readQuantization } from './quantized/read-quantization.ts';
 import { readSafetensors } from './safetensors/read-safetensors.ts';
 import { indexFileName, readShardIndex, type ShardIndex } from './safetensors/shard-index.ts';
 
@@ -92,13 +96,15 @@ async function openWeightFiles(
   const tokenizer = await readTokenizer(directory, tokenizerConfig);
   const warnings = [...weightFiles.warnings];
   if (tokenizer === null) warnings.push(`${join(directory, 'tokenizer.json')} is missing, so text cannot be encoded.`);
+  const quantization = readQuantization(config, configPath);
+  if (quantization?.kind === 'fp8') warnings.push(...quantization.warnings);
   const weights = await openTensors(weightFiles, fileMapper, signal);
   return {
     format: 'safetensors',
     path,
     name: basename(path, '.safetensors'),
-    config,
-    tensors: weights.tensors,
+    config: withoutQuantization(config),
+    tensors: await asModelNames(weights, config, quantization, signal),
     tokenizer,
     chatTemplate: await readChatTemplates(directory, tokenizerConfig),
     ...(generationConfig && { generationConfig }),
@@ -109,6 +115,35 @@ async function openWeightFiles(
       .digest('hex'),
     close: () => closeAll(weights.files),
   };
+}
+
+/** Tensors say themselves how they are quantized, once they were put together. */
+function withoutQuantization(config: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { quantization_config, ...others } = config;
+  return quantization_config ? others : config;
+}
+
+async function asModelNames(
+  { files, tensors }: OpenTensors,
+  config: Readonly<Record<string, unknown>>,
+  quantization: Quantization | null,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<string, CheckpointTensor>> {
+  try {
+    if (quantization) {
+      const isTransposed = (name: string) => isConv1d(config, name);
+      return await quantizedTensors(tensors, quantization, { isTransposed, ...(signal && { signal }) });
+    }
+    const packed = [...tensors.values()].find(({ name }) => name.endsWith('.qweight'));
+    if (packed === undefined) return tensors;
+    throw new InvalidModelError(
+      `${packed.file.path}: tensor "${packed.name}" is of a quantized matrix, but config.json has no quantization_config to say how. Old uploads have it in quantize_config.json or quant_config.json: add it to config.json, with its quant_method.`,
+      { details: { path: packed.file.path, tensor: packed.name } },
+    );
+  } catch (error) {
+    await closeAll(files);
+    throw error;
+  }
 }
 
 interface OpenTensors {

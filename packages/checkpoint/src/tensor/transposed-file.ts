@@ -1,5 +1,6 @@
-import { DerivedFile } from '@hearth/core';
+import type { DerivedFile } from '@hearth/core';
 import type { CheckpointTensor } from '../checkpoint.ts';
+import { slabFile } from '../io/slab-file.ts';
 import { TimeSlice } from '../io/time-slice.ts';
 import { gatherColumns } from './gather-columns.ts';
 
@@ -29,8 +30,6 @@ export function transposedFile(
   const [rows, columns] = stored;
   const rowBytes = rows * elementBytes;
   const slabRows = Math.max(1, Math.floor(maxSlabBytes / rowBytes));
-  let current: { readonly index: number; readonly bytes: Promise<Uint8Array> } | undefined;
-
   async function makeSlab(index: number): Promise<Uint8Array> {
     const first = index * slabRows;
     const numElements = Math.min(slabRows, columns - first) * rows;
@@ -39,28 +38,8 @@ export function transposedFile(
     return new Uint8Array(target.buffer);
   }
 
-  return new DerivedFile(
-    `${tensor.file.path} (${tensor.name}, transposed)`,
-    tensor.byteLength,
-    async (offset, length) => {
-      const bytes = new Uint8Array(length);
-      for (let filled = 0; filled < length; ) {
-        const at = offset + filled;
-        const index = Math.floor(at / (slabRows * rowBytes));
-        if (current?.index !== index) current = { index, bytes: makeSlab(index) };
-        const slab = await current.bytes.catch((error) => {
-          current = undefined;
-          throw error;
-        });
-        const start = at - index * slabRows * rowBytes;
-        const part = slab.subarray(start, start + length - filled);
-        bytes.set(part, filled);
-        filled += part.length;
-        if (start + part.length === slab.length && current?.index === index) current = undefined;
-      }
-      return bytes;
-    },
-  );
+  const path = `${tensor.file.path} (${tensor.name}, transposed)`;
+  return slabFile(path, tensor.byteLength, slabRows * rowBytes, makeSlab);
 }
 
 async function* storedElements(
