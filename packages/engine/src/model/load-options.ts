@@ -1,4 +1,5 @@
 import type { ChatTemplateLimits } from '@hearth/chat-format';
+import type { QuantizePlan, StorageDtype } from '@hearth/checkpoint';
 import { type Backend, type CacheDtype, InvalidArgumentError } from '@hearth/core';
 import type { TokenizerLimits } from '@hearth/tokenizer';
 import type { LoadProgress } from './progress.ts';
@@ -11,6 +12,11 @@ export interface PrepareModelOptions {
   readonly backend: Backend;
   /** Positions that a session may have. Default: 4096, or what the model was made for if that is less. */
   readonly contextLength?: number | undefined;
+  /**
+   * Types to put the weights into while they are loaded: one for the matrices, or a plan. Default: as the file has them.
+   * The model is then the one that a file written by that plan holds, to the bit.
+   */
+  readonly quantize?: StorageDtype | QuantizePlan | undefined;
   /** Bounds of the workers that tokenize and render. */
   readonly limits?: ModelLimits | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -22,7 +22,7 @@ export interface ModelHeader {
   readonly maxContextLength: number;
   /** Positions that a session may have. */
   readonly contextLength: number;
-  /** By type: how many of the weights, and their bytes in the file. */
+  /** By type that they are computed with: how many of the weights, and their bytes in a file. */
   readonly weightDtypes: Readonly<Partial<Record<WeightDtype, { readonly tensors: number; readonly bytes: number }>>>;
   /** Bytes of the weight files. */
   readonly fileBytes: number;

@@ -1,5 +1,12 @@
 import { type Checkpoint, openCheckpoint, weightSource } from '@hearth/checkpoint';
-import { InvalidModelError, throwIfAborted, UnsupportedError, type WeightDtype, type WeightSource } from '@hearth/core';
+import {
+  InvalidModelError,
+  throwIfAborted,
+  UnsupportedError,
+  type WeightDtype,
+  type WeightSource,
+  weightByteLength,
+} from '@hearth/core';
 import { buildModel, checkTensors, type Model as ModelDefinition } from '@hearth/models';
 import { loadTokenizer } from '@hearth/tokenizer';
 import { loadChatFormat } from '../chat/load-chat-format.ts';
@@ -8,6 +15,7 @@ import { eosTokenIds } from './eos-token-ids.ts';
 import { defaultContextLength, type PrepareModelOptions, resolveContextLength } from './load-options.ts';
 import type { ModelHeader } from './model-info.ts';
 import { PreparedModel } from './prepared-model.ts';
+import { planRecodings, type Recodings } from './recodings.ts';
 
 /**
  * Everything about a model short of its weights: headers read and checked, the network built, tokenizer and chat template
@@ -29,7 +37,9 @@ export async function prepareModel(path: string | URL, options: PrepareModelOpti
       contextLength: options.contextLength ?? defaultContextLength,
     });
     checkTensors(definition, checkpoint.tensors.values());
-    const sources = weightSources(checkpoint, definition, backend.info.weightDtypes);
+    const sources = weightSources(checkpoint, definition);
+    const recodings = planRecodings(sources, options.quantize);
+    checkDtypes(sources, recodings, backend.info.weightDtypes);
     const contextLength = resolveContextLength(options.contextLength, definition.contextLength);
 
     onProgress?.({ phase: 'tokenizer' });
@@ -54,6 +64,7 @@ export async function prepareModel(path: string | URL, options: PrepareModelOpti
       checkpoint,
       definition,
       sources,
+      recodings,
       tokenizer,
       chatFormat,
       eosTokenIds: eosTokenIds(
@@ -64,7 +75,7 @@ export async function prepareModel(path: string | URL, options: PrepareModelOpti
         },
         definition.vocabSize,
       ),
-      header: describe(checkpoint, definition, sources, contextLength),
+      header: describe(checkpoint, definition, { sources, recodings }, contextLength),
     });
   } catch (error) {
     await disposeAll(disposers).catch(() => {});
@@ -72,39 +83,42 @@ export async function prepareModel(path: string | URL, options: PrepareModelOpti
   }
 }
 
-/** The bytes of every weight, each in a type that the backend computes with. */
-function weightSources(
-  checkpoint: Checkpoint,
-  definition: ModelDefinition,
-  dtypes: readonly WeightDtype[],
-): ReadonlyMap<string, WeightSource> {
-  const sources = new Map<string, WeightSource>();
-  for (const spec of definition.weights) {
-    const { name } = spec;
-    const source = weightSource(checkpoint.tensors.get(name)!, spec);
-    if (!dtypes.includes(source.dtype)) {
-      throw new UnsupportedError(`${name} is stored as ${source.dtype}; this backend takes ${dtypes.join(', ')}.`, {
-        details: { tensor: name, dtype: source.dtype, supported: dtypes },
-      });
-    }
-    sources.set(name, source);
+/** The bytes of every weight, as they are stored. */
+function weightSources(checkpoint: Checkpoint, definition: ModelDefinition): ReadonlyMap<string, WeightSource> {
+  return new Map(definition.weights.map((spec) => [spec.name, weightSource(checkpoint.tensors.get(spec.name)!, spec)]));
+}
+
+/** @throws UnsupportedError that names the first weight in a type that the backend does not compute with */
+function checkDtypes(
+  sources: ReadonlyMap<string, WeightSource>,
+  recodings: Recodings,
+  supported: readonly WeightDtype[],
+): void {
+  for (const [name, source] of sources) {
+    const dtype = recodings.get(name) ?? source.dtype;
+    if (supported.includes(dtype)) continue;
+    const verb = recodings.has(name) ? 'is to be' : 'is stored as';
+    throw new UnsupportedError(`${name} ${verb} ${dtype}; this backend takes ${supported.join(', ')}.`, {
+      details: { tensor: name, dtype, supported },
+    });
   }
-  return sources;
 }
 
 function describe(
   checkpoint: Checkpoint,
   definition: ModelDefinition,
-  sources: ReadonlyMap<string, WeightSource>,
+  { sources, recodings }: { readonly sources: ReadonlyMap<string, WeightSource>; readonly recodings: Recodings },
   contextLength: number,
 ): ModelHeader {
   const weightDtypes: Partial<Record<WeightDtype, { tensors: number; bytes: number }>> = {};
   let numParameters = 0;
-  for (const { dtype, shape, byteLength } of sources.values()) {
+  for (const { name, shape, ...source } of sources.values()) {
+    const dtype = recodings.get(name) ?? source.dtype;
+    const numElements = shape.reduce((product, size) => product * size, 1);
     weightDtypes[dtype] ??= { tensors: 0, bytes: 0 };
     weightDtypes[dtype].tensors++;
-    weightDtypes[dtype].bytes += byteLength;
-    numParameters += shape.reduce((product, size) => product * size, 1);
+    weightDtypes[dtype].bytes += weightByteLength(dtype, numElements);
+    numParameters += numElements;
   }
   const { architecture, numLayers, hiddenSize, numHeads, numKvHeads, headDim, vocabSize } = definition;
   return {

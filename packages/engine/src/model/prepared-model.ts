@@ -22,12 +22,15 @@ import { modelFingerprint } from './fingerprint.ts';
 import { blockSize, type LoadWeightsOptions, resolveLoadWeightsOptions } from './load-options.ts';
 import { Model, type ModelTokenizer } from './model.ts';
 import { kvBytesPerToken, type ModelHeader, type ModelInfo } from './model-info.ts';
+import { type Recodings, recodedSources } from './recodings.ts';
 
 export interface PreparedModelParts {
   readonly backend: Backend;
   readonly checkpoint: Checkpoint;
   readonly definition: ModelDefinition;
+  /** As they are stored. */
   readonly sources: ReadonlyMap<string, WeightSource>;
+  readonly recodings: Recodings;
   readonly tokenizer: ModelTokenizer;
   readonly chatFormat: ChatFormat;
   readonly eosTokenIds: ReadonlySet<number>;
@@ -130,14 +133,14 @@ export class PreparedModel {
     { signal }: Work,
     onProgress: LoadWeightsOptions['onProgress'],
   ): Promise<Model> {
-    const { backend, checkpoint, definition, sources, tokenizer, chatFormat, eosTokenIds } = this.#parts;
+    const { backend, checkpoint, definition, sources, recodings, tokenizer, chatFormat, eosTokenIds } = this.#parts;
     const { cacheDtype, cacheTokens, maxTokensPerStep, maxOutputRows, ownsBackend } = options;
     let weights: Weights | undefined;
     let executable: Executable | undefined;
     try {
       throwIfAborted(signal);
-      const fingerprint = await modelFingerprint(checkpoint, signal);
-      weights = await backend.loadWeights(definition.weights, sources, {
+      const fingerprint = await modelFingerprint(checkpoint, recodings, signal);
+      weights = await backend.loadWeights(definition.weights, recodedSources(sources, recodings, backend, signal), {
         signal,
         onProgress: (progress) => onProgress?.({ phase: 'weights', ...progress }),
       });
