@@ -6,16 +6,13 @@
 
 #include <cstdint>
 
-#include "kernels/dtype.h"
-
 namespace hearth {
 
 /// Reads one block of a file (block_bytes), writes its canonical form (packed_block_bytes). Throws Failure(kInvalidModel) when
 /// the block holds something that its type does not have.
 using Canonicalize = void (*)(const uint8_t* block, uint8_t* canonical);
 
-/// Null when a block of a file is canonical as it is.
-Canonicalize canonicalize(Dtype dtype);
+// Blocks of q8_0, q4_0, q4_1 and iq4_nl are canonical as they are.
 
 // Fifth bits in a word of their own (five_bit_blocks.cc).
 void canonical_q5_0(const uint8_t* block, uint8_t* canonical);

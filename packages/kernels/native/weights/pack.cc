@@ -1,7 +1,5 @@
 #include "weights/pack.h"
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "kernels/generic/block_format.h"
@@ -10,56 +8,71 @@
 namespace hearth {
 namespace {
 
-/// Fields of one size that follow each other in a block.
-struct Fields {
-  int32_t bytes;
-  int64_t count;
-};
-
-/// The fields of a canonical block, in order. Each is interleaved with that of the other rows of its tile.
-std::array<Fields, 3> block_fields(Dtype dtype) {
-  if (dtype == Dtype::f8_e4m3) return {{{4, 1}, {2, 32}, {0, 0}}};
-  const BlockFormat& format = block_format(dtype);
-  return {{{2, format.halves}, {1, format.scale_bytes}, {4, format.chunks * format.code_bits}}};
-}
-
 /// `count` fields of `bytes` bytes; lane r of a tile lies `bytes` after lane r - 1.
 template <int bytes>
 void put_fields(int64_t count, int64_t lane, const uint8_t*& source, uint8_t*& tile) {
   for (int64_t i = 0; i < count; ++i, source += bytes, tile += bytes * kTileRows) std::memcpy(tile + lane * bytes, source, bytes);
 }
 
-void put_fields(const Fields& fields, int64_t lane, const uint8_t*& source, uint8_t*& tile) {
-  switch (fields.bytes) {
-    case 1: return put_fields<1>(fields.count, lane, source, tile);
-    case 2: return put_fields<2>(fields.count, lane, source, tile);
-    case 4: return put_fields<4>(fields.count, lane, source, tile);
+template <int bytes>
+void pack_plain_row(int64_t columns, const uint8_t* source, int64_t lane, uint8_t* tile) {
+  put_fields<bytes>(columns, lane, source, tile);
+}
+
+/// The fields of a canonical block, in order. Their numbers are constants, which makes this as fast as memory.
+template <Dtype dtype>
+void put_block(const uint8_t* canonical, int64_t lane, uint8_t*& tile) {
+  if constexpr (dtype == Dtype::f8_e4m3) {
+    put_fields<4>(1, lane, canonical, tile);
+    put_fields<2>(32, lane, canonical, tile);
+  } else {
+    constexpr BlockFormat format = block_format(dtype);
+    put_fields<2>(format.halves, lane, canonical, tile);
+    put_fields<1>(format.scale_bytes, lane, canonical, tile);
+    put_fields<4>(format.chunks * format.code_bits, lane, canonical, tile);
   }
 }
 
-constexpr int32_t most_packed_block_bytes() {
-  int32_t most = 0;
-  for (const DtypeInfo& info : kDtypes) most = std::max(most, info.packed_block_bytes);
-  return most;
-}
-
-void pack_plain_row(Dtype dtype, int64_t columns, const uint8_t* source, int64_t lane, uint8_t* tile) {
-  put_fields({dtype_info(dtype).block_bytes, columns}, lane, source, tile);
-}
-
-void pack_blocks(Dtype dtype, int64_t columns, const uint8_t* source, int64_t lane, uint8_t* tile) {
-  const DtypeInfo& info = dtype_info(dtype);
-  const std::array<Fields, 3> fields = block_fields(dtype);
-  const Canonicalize to_canonical = canonicalize(dtype);
-  uint8_t buffer[most_packed_block_bytes()];
-  for (int64_t block = 0; block < columns / info.block_elements; ++block, source += info.block_bytes) {
-    const uint8_t* canonical = source;
-    if (to_canonical != nullptr) {
-      to_canonical(source, buffer);
-      canonical = buffer;
+/// Blocks that are canonical in the file, or that `to_canonical` rewrites.
+template <Dtype dtype, Canonicalize to_canonical = nullptr>
+void pack_blocks(int64_t columns, const uint8_t* source, int64_t lane, uint8_t* tile) {
+  constexpr DtypeInfo kInfo = dtype_info(dtype);
+  for (int64_t block = 0; block < columns / kInfo.block_elements; ++block, source += kInfo.block_bytes) {
+    if constexpr (to_canonical == nullptr) {
+      put_block<dtype>(source, lane, tile);
+    } else {
+      uint8_t canonical[kInfo.packed_block_bytes];
+      to_canonical(source, canonical);
+      put_block<dtype>(canonical, lane, tile);
     }
-    for (const Fields& run : fields) put_fields(run, lane, canonical, tile);
   }
+}
+
+/// Packs one row into its lane of a tile.
+using PackRow = void (*)(int64_t columns, const uint8_t* source, int64_t lane, uint8_t* tile);
+
+PackRow row_packer(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32: return pack_plain_row<4>;
+    case Dtype::f16:
+    case Dtype::bf16: return pack_plain_row<2>;
+    case Dtype::q8_0: return pack_blocks<Dtype::q8_0>;
+    case Dtype::q4_0: return pack_blocks<Dtype::q4_0>;
+    case Dtype::q4_1: return pack_blocks<Dtype::q4_1>;
+    case Dtype::q5_0: return pack_blocks<Dtype::q5_0, canonical_q5_0>;
+    case Dtype::q5_1: return pack_blocks<Dtype::q5_1, canonical_q5_1>;
+    case Dtype::iq4_nl: return pack_blocks<Dtype::iq4_nl>;
+    case Dtype::q2_k: return pack_blocks<Dtype::q2_k, canonical_q2_k>;
+    case Dtype::q3_k: return pack_blocks<Dtype::q3_k, canonical_q3_k>;
+    case Dtype::q4_k: return pack_blocks<Dtype::q4_k, canonical_q4_k>;
+    case Dtype::q5_k: return pack_blocks<Dtype::q5_k, canonical_q5_k>;
+    case Dtype::q6_k: return pack_blocks<Dtype::q6_k, canonical_q6_k>;
+    case Dtype::iq4_xs: return pack_blocks<Dtype::iq4_xs, canonical_iq4_xs>;
+    case Dtype::int4_g32: return pack_blocks<Dtype::int4_g32, canonical_int4_g32>;
+    case Dtype::int4_g128: return pack_blocks<Dtype::int4_g128, canonical_int4_g128>;
+    case Dtype::f8_e4m3: return pack_blocks<Dtype::f8_e4m3, canonical_f8_e4m3>;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -72,11 +85,11 @@ void pack_rows(Dtype dtype, int64_t columns, const uint8_t* source, int64_t firs
                const uint32_t* places, uint8_t* packed) {
   const int64_t row_bytes = file_row_bytes(dtype, columns);
   const int64_t tile_bytes = kTileRows * packed_row_bytes(dtype, columns);
-  const auto pack_row = dtype_info(dtype).block_elements == 1 ? pack_plain_row : pack_blocks;
+  const PackRow pack_row = row_packer(dtype);
   for (int64_t i = 0; i < num_rows; ++i) {
     const int64_t row = first_row + i;
     const int64_t place = places == nullptr ? row : static_cast<int64_t>(places[row]);
-    pack_row(dtype, columns, source + i * row_bytes, place % kTileRows, packed + place / kTileRows * tile_bytes);
+    pack_row(columns, source + i * row_bytes, place % kTileRows, packed + place / kTileRows * tile_bytes);
   }
 }
 
