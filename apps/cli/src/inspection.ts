@@ -139,7 +139,8 @@ function countElements(tensors: readonly (CheckpointTensor | GgufTensor)[]): num
   return tensors.reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0);
 }
 
-function byDtype(tensors: readonly (CheckpointTensor | GgufTensor)[]): Inspection['dtypes'] {
+/** Totals by storage type, the one with the most bytes first. */
+export function byDtype(tensors: readonly (CheckpointTensor | GgufTensor)[]): Inspection['dtypes'] {
   const totals = new Map<string, { dtype: string; tensors: number; bytes: number }>();
   for (const { dtype, byteLength } of tensors) {
     const total = totals.get(dtype) ?? { dtype, tensors: 0, bytes: 0 };

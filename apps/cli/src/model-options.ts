@@ -1,3 +1,4 @@
+import type { StorageDtype } from '@hearth/checkpoint';
 import type { Backend, CacheDtype } from '@hearth/core';
 import { type LoadProgress, type Model, type PreparedModel, prepareModel } from '@hearth/engine';
 import { defaultModelName, type ResolvedModel, resolveModel } from '@hearth/hub';
@@ -7,6 +8,7 @@ import { createReferenceBackend } from '@hearth/reference';
 import { type Command, Option } from 'commander';
 import { pullProgress } from './pull-progress.ts';
 import { parseWhole } from './sampling-options.ts';
+import { parseStorageDtype } from './storage-types.ts';
 import { printable } from './terminal/format.ts';
 import { byteProgress } from './terminal/progress.ts';
 
@@ -22,6 +24,7 @@ export interface ModelFlags extends BackendFlags {
   model: string;
   context?: number;
   cacheType: CacheDtype;
+  quantize?: StorageDtype;
 }
 
 /** Flags that say what computes, and with how much of the machine. */
@@ -53,7 +56,10 @@ export function addModelOptions(command: Command): Command {
 export function addLoadOptions(command: Command): Command {
   command
     .option('--context <n>', 'positions of the context', (text) => parseWhole(text, '--context', 1))
-    .addOption(new Option('--cache-type <type>', 'type of the KV cache').choices(['f16', 'f32']).default('f16'));
+    .addOption(new Option('--cache-type <type>', 'type of the KV cache').choices(['f16', 'f32']).default('f16'))
+    .option('--quantize <type>', 'put the weights into this type while they are loaded: q8_0, q4_k ...', (text) =>
+      parseStorageDtype(text, '--quantize'),
+    );
   return addBackendOptions(command);
 }
 
@@ -73,7 +79,8 @@ export async function openModel(flags: ModelFlags, signal: AbortSignal): Promise
   const resolved = await resolveModel(flags.model, { signal, ...progress.options }).finally(() => progress.stop());
   const backend = await openBackend(flags);
   try {
-    const prepared = await prepareModel(resolved.path, { backend, contextLength: flags.context, signal });
+    const { context: contextLength, quantize } = flags;
+    const prepared = await prepareModel(resolved.path, { backend, contextLength, quantize, signal });
     for (const warning of prepared.warnings) process.stderr.write(`${printable(warning)}\n`);
     return { resolved, backend, prepared };
   } catch (error) {
@@ -99,9 +106,9 @@ export async function loadWeights(
   signal: AbortSignal,
   maxOutputRows?: number,
 ): Promise<Model> {
-  // Below this a bar would only flicker.
-  const worthShowing = 500_000_000;
-  const bar = byteProgress('Loading weights');
+  // Below this a bar would only flicker. To quantize takes some ten times as long as to load.
+  const worthShowing = flags.quantize ? 50_000_000 : 500_000_000;
+  const bar = byteProgress(flags.quantize ? `Loading weights as ${flags.quantize}` : 'Loading weights');
   const onProgress = (progress: LoadProgress) => {
     if (progress.phase === 'weights' && progress.totalBytes > worthShowing) {
       bar.update(progress.doneBytes, progress.totalBytes);

@@ -5,6 +5,7 @@ import { inspectCommand } from './commands/inspect.ts';
 import { listCommand } from './commands/list.ts';
 import { perplexityCommand } from './commands/perplexity.ts';
 import { pullCommand } from './commands/pull.ts';
+import { quantizeCommand } from './commands/quantize.ts';
 import { removeCommand } from './commands/remove.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { cliVersion } from './version.ts';
@@ -36,6 +37,7 @@ Examples:
     inspectCommand(signal),
     verifyCommand(signal),
     perplexityCommand(signal),
+    quantizeCommand(signal),
     pullCommand(signal),
     listCommand(signal),
     removeCommand(signal),

@@ -44,7 +44,11 @@ async function run(flags: PerplexityFlags & ModelFlags, signal: AbortSignal): Pr
   const text = flags.text === '-' ? await readPipedInput() : await readText(flags.text);
   const opened: OpenedModel[] = [await openModel(flags, signal)];
   try {
-    if (flags.against) opened.push(await openModel({ ...flags, model: flags.against }, signal));
+    if (flags.against) {
+      // As it is stored: what --quantize costs is what one wants to know.
+      const { quantize: _, ...asStored } = flags;
+      opened.push(await openModel({ ...asStored, model: flags.against }, signal));
+    }
     const all = await opened[0]!.prepared.tokenizer.encode(text, { addBos: false, signal });
     const tokenIds = all.subarray(0, flags.tokens);
     const models = [];
