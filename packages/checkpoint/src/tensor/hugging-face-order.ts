@@ -20,7 +20,8 @@ export async function* inHuggingFaceOrder(
 ): AsyncGenerator<Float32Array> {
   const { plus, columnOrder } = tensor;
   if (tensor.transposed) {
-    yield* turnedRound(tensor.shape as readonly [number, number], stored);
+    const rows = columnOrder ? () => withColumnsInOrder(columnOrder, stored()) : stored;
+    yield* turnedRound(tensor.shape as readonly [number, number], rows);
   } else if (columnOrder) {
     yield* withColumnsInOrder(columnOrder, stored());
   } else if (plus !== undefined) {
