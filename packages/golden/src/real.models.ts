@@ -1,34 +1,25 @@
 // The models that can be pulled by name, held against Transformers. Not in CI: `pnpm test:models` runs those that are in
 // the cache (`hearth pull NAME`); its output is kept in docs/test-models.md.
 import { openCheckpoint } from '@hearth/checkpoint';
-import { type Backend, HearthError } from '@hearth/core';
+import type { Backend } from '@hearth/core';
 import { chat, loadModel, prepareModel } from '@hearth/engine';
-import { resolveModel } from '@hearth/hub';
 import { createCpuBackend } from '@hearth/kernels';
 import { buildModel } from '@hearth/models';
 import { createReferenceBackend } from '@hearth/reference';
 import { afterAll, describe, expect, it } from 'vitest';
+import { cachedModelPath } from './__fixtures__/cached-model.ts';
 import { type RealGoldens, realGoldens } from './real-goldens.ts';
 import { generate } from './replay-greedy.ts';
 import { weightSources } from './weights.ts';
 
 const goldens = await realGoldens();
-const paths = await Promise.all(goldens.map(({ name }) => cachedPath(name)));
+const paths = await Promise.all(goldens.map(({ name }) => cachedModelPath(name)));
 const native = await createCpuBackend();
 const reference = createReferenceBackend();
 afterAll(async () => {
   await native.dispose();
   await reference.dispose();
 });
-
-async function cachedPath(name: string): Promise<string | null> {
-  try {
-    return (await resolveModel(name, { offline: true })).path;
-  } catch (error) {
-    if (HearthError.isInstance(error) && error.code === 'offline') return null;
-    throw error;
-  }
-}
 
 for (const [index, model] of goldens.entries()) {
   const isCached = paths[index] !== null;
