@@ -10,6 +10,8 @@ import { safetensorsBytes } from './__fixtures__/safetensors-bytes.ts';
 import { temporaryDirectory } from './__fixtures__/temporary-directory.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { openCheckpoint } from './open-checkpoint.ts';
+import { gptqTensors, madeUpCodes, plainValues } from './quantized/__fixtures__/int4-tensors.ts';
+import { writeShardedSafetensors } from './safetensors/write-shards.ts';
 import { readTensor } from './tensor/read-tensor.ts';
 import { weightSource } from './tensor/weight-source.ts';
 
@@ -94,6 +96,40 @@ describe('a Hugging Face directory', () => {
     expect([...(await readTensor(checkpoint.tensors.get('c.weight')!))]).toEqual([14]);
     expect(checkpoint.sizeBytes).toBe(first.length + second.length);
     await checkpoint.close();
+  });
+
+  it('opens whatever total_size the index has: the shards say what they hold', async () => {
+    for (const metadata of [
+      undefined,
+      {},
+      { total_size: 0 },
+      { total_size: -5 },
+      { total_size: '44' },
+      { total_size: 1e30 },
+    ]) {
+      const text = JSON.stringify({ metadata, weight_map: goodMap });
+      const checkpoint = await open({ ...sharded, 'model.safetensors.index.json': text });
+      expect(checkpoint.tensors.size).toBe(3);
+      expect(checkpoint.sizeBytes).toBe(first.length + second.length);
+      await checkpoint.close();
+    }
+  });
+
+  it('puts a quantized matrix together from members in several shards', async () => {
+    const module = 'model.layers.0.mlp.up_proj';
+    const members = gptqTensors(module, madeUpCodes(16, 64, 32));
+    const quantization_config = { quant_method: 'gptq', bits: 4, group_size: 32 };
+    const directory = await directoryWith({ 'config.json': JSON.stringify({ quantization_config }) });
+    const names = await writeShardedSafetensors(directory, members, { maxShardBytes: 1 });
+    expect(names).toHaveLength(4);
+    const checkpoint = await openCheckpoint(directory);
+    expect([...checkpoint.tensors.keys()]).toEqual([`${module}.weight`]);
+    const values = await readTensor(checkpoint.tensors.get(`${module}.weight`)!);
+    expect([...values]).toEqual([...plainValues(madeUpCodes(16, 64, 32))].map((value) => value + 0));
+    await checkpoint.close();
+
+    await rm(join(directory, names[2]!));
+    await expect(openCheckpoint(directory)).rejects.toThrow(/model-00003-of-00004\.safetensors is missing/);
   });
 
   it('opens through symbolic links, as the files of a download cache are', async () => {
@@ -208,6 +244,12 @@ describe('a directory whose files do not fit together', () => {
   });
 
   it('is refused when two shards hold the same tensor', async () => {
+    const same = safetensorsBytes({ 'a.weight': tensorEntry([2, 3], 0) }, counting(6));
+    const map = { 'a.weight': shard1, 'b.weight': shard2 };
+    await expectRefusal(
+      { ...sharded, 'model.safetensors.index.json': index(map), [shard2]: same },
+      /model-00002-of-00002\.safetensors lacks tensor "b\.weight"/,
+    );
     await expectRefusal({ ...sharded, [shard2]: both }, /holds tensor "a\.weight", which .* does not list for it/);
   });
 

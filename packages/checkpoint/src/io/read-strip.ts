@@ -16,18 +16,19 @@ const wideShare = 1 / 4;
 /**
  * The bytes `first` to `first + width` of every row of a matrix, one row after the other.
  * @param rowBytes bytes of a stored row
+ * @param slice that of the caller, when it has more to do
  */
 export async function readStrip(
   { file, offset, byteLength }: CheckpointTensor,
   rowBytes: number,
   first: number,
   width: number,
+  slice = new TimeSlice(),
 ): Promise<Uint8Array> {
   const numRows = byteLength / rowBytes;
   const strip = new Uint8Array(numRows * width);
   const isWide = width >= rowBytes * wideShare;
   const rowsAtOnce = isWide ? Math.max(1, Math.floor(pieceBytes / rowBytes)) : readsAtOnce;
-  const slice = new TimeSlice();
   for (let row = 0; row < numRows; row += rowsAtOnce) {
     if (slice.isSpent) await slice.next();
     const count = Math.min(rowsAtOnce, numRows - row);

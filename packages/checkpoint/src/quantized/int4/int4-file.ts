@@ -12,8 +12,8 @@ import { codesAlong, codesDownwards } from './unpack-codes.ts';
  */
 const slabBytes = 32 * 2 ** 20;
 
-/** Codes that are unpacked and packed in one go: a few milliseconds of work. */
-const tileCodes = 2 ** 19;
+/** Codes that are unpacked and packed in one go: a millisecond or two of work. */
+const tileCodes = 2 ** 18;
 
 /**
  * The rows of an AWQ or GPTQ matrix as blocks of `int4_g32` or `int4_g128`, worked out when they are read.
@@ -36,25 +36,26 @@ export function int4File(matrix: Int4Matrix, maxSlabBytes = slabBytes): DerivedF
 /** @param first a multiple of 8, as is `numRows` */
 async function packedRows(matrix: Int4Matrix, first: number, numRows: number): Promise<Uint8Array> {
   const { rows, columns, dtype, packing, qweight } = matrix;
-  const scales = await readScales(matrix, first, numRows);
-  const zeros = await readZeros(matrix, first, numRows);
+  const slice = new TimeSlice();
+  const scales = await readScales(matrix, first, numRows, slice);
+  const zeros = await readZeros(matrix, first, numRows, slice);
   const isAcross = packing.neighbours === 'columns';
   // Bytes of a row of the matrix within a row of words.
   const share = isAcross ? 4 : 1 / 2;
-  const words = words32(await readStrip(qweight, rows * share, first * share, numRows * share));
+  const words = words32(await readStrip(qweight, rows * share, first * share, numRows * share, slice));
   const stripWords = (numRows * share) / 4;
   const rowBytes = weightByteLength(dtype, columns);
   const packed = new Uint8Array(numRows * rowBytes);
-  writeHeads(packed, matrix, scales, zeros);
   const tileRows = Math.max(8, 8 * Math.floor(tileCodes / columns / 8));
-  const slice = new TimeSlice();
   for (let row = 0; row < numRows; row += tileRows) {
     if (slice.isSpent) await slice.next();
     const count = Math.min(tileRows, numRows - row);
     const codes = isAcross
       ? codesDownwards(words, stripWords, row, count)
       : codesAlong(words, stripWords, row / 8, count / 8, packing.nibbleOrder);
-    writeCodes(packed.subarray(row * rowBytes, (row + count) * rowBytes), matrix, codes);
+    const tile = packed.subarray(row * rowBytes, (row + count) * rowBytes);
+    writeCodes(tile, matrix, codes);
+    writeHeads(tile, matrix, (group) => group * numRows + row, scales, zeros);
   }
   return packed;
 }
@@ -64,8 +65,9 @@ async function readZeros(
   { name, rows, packing, qzeros }: Int4Matrix,
   first: number,
   numRows: number,
+  slice: TimeSlice,
 ): Promise<Uint8Array> {
-  const words = words32(await readStrip(qzeros, rows / 2, first / 2, numRows / 2));
+  const words = words32(await readStrip(qzeros, rows / 2, first / 2, numRows / 2, slice));
   const stored = codesAlong(words, numRows / 8, 0, numRows / 8, packing.nibbleOrder);
   // A stored 15 is the zero point 0: codes have 4 bits, so no quantizer chooses 16.
   const zeros = packing.zeroOffset === 0 ? stored : stored.map((zero) => (zero + 1) & 15);
@@ -78,8 +80,17 @@ async function readZeros(
   return zeros;
 }
 
-/** Scale and zero point of every block. Blocks are in the order of groups, and each lies within one. */
-function writeHeads(packed: Uint8Array, matrix: Int4Matrix, scales: Uint16Array, zeros: Uint8Array): void {
+/**
+ * Scale and zero point of every block. Blocks are in the order of groups, and each lies within one.
+ * @param placeOf where scales and zeros have those of a group, for the first row of `packed`
+ */
+function writeHeads(
+  packed: Uint8Array,
+  matrix: Int4Matrix,
+  placeOf: (group: number) => number,
+  scales: Uint16Array,
+  zeros: Uint8Array,
+): void {
   const { columns, dtype, groupSize } = matrix;
   const { blockElements, blockBytes } = weightDtypes[dtype];
   const numBlocks = columns / blockElements;
@@ -87,9 +98,9 @@ function writeHeads(packed: Uint8Array, matrix: Int4Matrix, scales: Uint16Array,
   const view = new DataView(packed.buffer, packed.byteOffset, packed.length);
   for (let row = 0, at = 0; row < numRows; row++) {
     for (let block = 0; block < numBlocks; block++, at += blockBytes) {
-      const group = Math.floor((block * blockElements) / groupSize);
-      view.setUint16(at, scales[group * numRows + row]!, true);
-      view.setUint16(at + 2, zeros[group * numRows + row]!, true);
+      const place = placeOf(Math.floor((block * blockElements) / groupSize)) + row;
+      view.setUint16(at, scales[place]!, true);
+      view.setUint16(at + 2, zeros[place]!, true);
     }
   }
 }

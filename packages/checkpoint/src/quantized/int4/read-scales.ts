@@ -1,5 +1,6 @@
 import { bf16ToF32, f16ToF32, f32ToF16, InvalidModelError } from '@hearth/core';
 import { readStrip } from '../../io/read-strip.ts';
+import type { TimeSlice } from '../../io/time-slice.ts';
 import type { Int4Matrix } from './int4-matrix.ts';
 
 /**
@@ -7,8 +8,13 @@ import type { Int4Matrix } from './int4-matrix.ts';
  * are.
  * @throws InvalidModelError that names the first scale that is not finite, or not exact
  */
-export async function readScales({ rows, scales }: Int4Matrix, first: number, numRows: number): Promise<Uint16Array> {
-  const bytes = await readStrip(scales, rows * 2, first * 2, numRows * 2);
+export async function readScales(
+  { rows, scales }: Int4Matrix,
+  first: number,
+  numRows: number,
+  slice: TimeSlice,
+): Promise<Uint16Array> {
+  const bytes = await readStrip(scales, rows * 2, first * 2, numRows * 2, slice);
   const bits = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length / 2);
   const refuse = (i: number, problem: string): never => {
     const place = `group ${Math.floor(i / numRows)}, row ${first + (i % numRows)}`;
