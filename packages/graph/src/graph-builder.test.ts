@@ -95,7 +95,9 @@ describe('GraphBuilder', () => {
     ]);
     const cached = ops.find((op) => op.kind === 'write-cache')!;
     expect([cached.k.column, cached.v.column]).toEqual([8, 12]);
-    expect(() => g.split(x, [{ name: 'part', width: 7 }])).toThrow(/the parts of model.embed_tokens: got a width of 7, expected 8/);
+    expect(() => g.split(x, [{ name: 'part', width: 7 }])).toThrow(
+      /the parts of model.embed_tokens: got a width of 7, expected 8/,
+    );
   });
 
   it.each<[string, (parts: ReturnType<typeof start>) => unknown, RegExp]>([
