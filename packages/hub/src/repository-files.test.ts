@@ -64,17 +64,18 @@ test('a selector asks for GGUF even where safetensors lie', () => {
   expect(chooseFiles(snapshot, undefined).kind).toBe('directory');
 });
 
-test('without a selector the first format that Hearth computes with is taken', () => {
+test('without a selector a format of about 4 bits is taken, the better ones first', () => {
   const choose = (...paths: string[]) => chooseFiles(snapshotOf(...paths), undefined).entry;
   expect(choose('only.gguf')).toBe('only.gguf');
-  expect(choose('m.Q8_0.gguf', 'm.Q4_K_M.gguf', 'm.Q4_0.gguf', 'm.F16.gguf')).toBe('m.Q4_0.gguf');
+  expect(choose('m.Q8_0.gguf', 'm.Q4_0.gguf', 'm.Q4_K_M.gguf', 'm.F16.gguf')).toBe('m.Q4_K_M.gguf');
+  expect(choose('m.Q8_0.gguf', 'm.Q2_K.gguf', 'm.F16.gguf')).toBe('m.Q8_0.gguf');
   expect(choose('m-f16.gguf', 'mmproj-m-f16.gguf', 'm.imatrix.gguf')).toBe('m-f16.gguf');
 });
 
 test('when nothing or more than one thing matches, the choices are listed', () => {
-  const snapshot = snapshotOf('m-Q4_K_M.gguf', 'm-Q5_K_M.gguf');
+  const snapshot = snapshotOf('m-Q2_K.gguf', 'm-Q3_K_L.gguf');
   expect(() => chooseFiles(snapshot, undefined)).toThrow(ModelNotFoundError);
-  expect(() => chooseFiles(snapshot, undefined)).toThrow('m-Q4_K_M.gguf (1.0 kB), m-Q5_K_M.gguf');
+  expect(() => chooseFiles(snapshot, undefined)).toThrow('m-Q2_K.gguf (1.0 kB), m-Q3_K_L.gguf');
   expect(() => chooseFiles(snapshot, 'Q8_0')).toThrow("'Q8_0' matches 0 of them");
   expect(() => chooseFiles(snapshot, '*')).toThrow("'*' matches 2 of them");
   expect(() => chooseFiles(snapshotOf('pytorch_model.bin'), undefined)).toThrow('neither GGUF files nor config.json');

@@ -34,10 +34,24 @@ const SINGLE_WEIGHTS = 'model.safetensors';
 const WEIGHTS_INDEX = 'model.safetensors.index.json';
 
 /**
- * Formats tried in this order when a repository offers several and none was named: the small ones that Hearth computes
- * with, better quality first, then larger ones. Other formats must be asked for.
+ * Formats tried in this order when a repository offers several and none was named: about 4 bits first, better quality before
+ * worse, then larger ones. Smaller formats must be asked for.
  */
-const DEFAULT_FORMATS = ['Q4_1', 'Q4_0', 'Q8_0', 'BF16', 'F16', 'F32'];
+const DEFAULT_FORMATS = [
+  'Q4_K_M',
+  'Q4_K_S',
+  'Q4_1',
+  'Q4_0',
+  'IQ4_NL',
+  'IQ4_XS',
+  'Q5_K_M',
+  'Q5_K_S',
+  'Q6_K',
+  'Q8_0',
+  'BF16',
+  'F16',
+  'F32',
+];
 
 /** GGUF files that are no language models: projectors for images, statistics for quantizing. */
 const NOT_A_MODEL = /(^|[-._])(mmproj|imatrix)([-._]|$)/i;
