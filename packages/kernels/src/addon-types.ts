@@ -35,6 +35,8 @@ export interface NativeRuntime {
     /** [dtype, blockSize, numBlocks] */
     cache: Int32Array,
   ): NativeExecutable;
+  /** The blocks, or the number of the first one whose values cannot be quantized. */
+  quantize(dtype: number, values: Float32Array): Promise<Uint8Array | number>;
   dispose(): Promise<void>;
 }
 

@@ -7,6 +7,7 @@ import {
   InvalidArgumentError,
   type LoadWeightsOptions,
   type Program,
+  type Quantizer,
   type WeightDtype,
   type WeightSource,
   type WeightSpec,
@@ -21,6 +22,7 @@ import { type FileAccess, NativeFileMapper } from './file-mapper.ts';
 import { loadAddon } from './load-addon.ts';
 import { loadWeights } from './load-weights.ts';
 import { toHearthError, translatingErrors } from './native-errors.ts';
+import { NativeQuantizer } from './quantize.ts';
 
 export interface CpuBackendOptions {
   /** Name of a kernel variant. The environment variable HEARTH_KERNELS_VARIANT when absent, the best one when both are. */
@@ -57,6 +59,7 @@ export function kernelVariants(): readonly KernelVariant[] {
 class CpuBackend implements Backend {
   readonly info: BackendInfo;
   readonly fileMapper: NativeFileMapper;
+  readonly quantizer: Quantizer;
   #runtime: NativeRuntime | undefined;
   #disposal: Promise<void> | undefined;
   readonly #weights = new Set<CpuWeights>();
@@ -65,6 +68,7 @@ class CpuBackend implements Backend {
   constructor(runtime: NativeRuntime, fileAccess: FileAccess) {
     this.#runtime = runtime;
     this.fileMapper = new NativeFileMapper(runtime, fileAccess);
+    this.quantizer = new NativeQuantizer(runtime);
     this.info = {
       kind: 'cpu',
       variant: runtime.variant,

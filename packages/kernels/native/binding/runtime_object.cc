@@ -2,12 +2,14 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "binding/addon_data.h"
 #include "binding/arguments.h"
 #include "binding/errors.h"
 #include "binding/executable_object.h"
 #include "binding/file_object.h"
+#include "binding/quantize_job.h"
 #include "binding/weights_object.h"
 #include "program/decode_program.h"
 
@@ -27,6 +29,7 @@ Napi::Function RuntimeObject::define(Napi::Env env) {
                          InstanceMethod<&RuntimeObject::open_file>("openFile"),
                          InstanceMethod<&RuntimeObject::create_weights>("createWeights"),
                          InstanceMethod<&RuntimeObject::compile>("compile"),
+                         InstanceMethod<&RuntimeObject::quantize>("quantize"),
                          InstanceMethod<&RuntimeObject::dispose>("dispose"),
                      });
 }
@@ -74,6 +77,20 @@ Napi::Value RuntimeObject::compile(const Napi::CallbackInfo& info) {
     Program program = decode_program(words.data, words.size);
     auto state = std::make_unique<ExecutableState>(std::move(program), weights, options, variant_->kernels(), thread_->num_threads());
     return ExecutableObject::create(info.Env(), thread_, std::move(state));
+  });
+}
+
+/// quantize(dtype: number, values: Float32Array): Promise<Uint8Array | number>, the first block that cannot be.
+Napi::Value RuntimeObject::quantize(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&] {
+    const int32_t dtype = int32_argument(info[0], "dtype");
+    require(dtype >= 0 && dtype < kNumDtypes, "There is no dtype ", dtype, ".");
+    const FloatSpan values = float_array_argument(info[1], "values");
+    auto job = std::make_unique<QuantizeJob>(info.Env(), static_cast<Dtype>(dtype),
+                                             std::vector<float>(values.data, values.data + values.size));
+    const Napi::Value promise = thread_->submit(info.Env(), job.get());
+    job.release();
+    return promise;
   });
 }
 

@@ -24,6 +24,7 @@ class RuntimeObject : public Napi::ObjectWrap<RuntimeObject> {
   Napi::Value open_file(const Napi::CallbackInfo& info);
   Napi::Value create_weights(const Napi::CallbackInfo& info);
   Napi::Value compile(const Napi::CallbackInfo& info);
+  Napi::Value quantize(const Napi::CallbackInfo& info);
   Napi::Value dispose(const Napi::CallbackInfo& info);
 
   std::shared_ptr<StepThread> thread_;
