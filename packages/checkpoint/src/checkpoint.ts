@@ -61,7 +61,7 @@ export interface Checkpoint {
   readonly path: string;
   /** A name for people: `general.name` of a GGUF file, else the name of the file or directory. */
   readonly name: string;
-  /** As in config.json: what it holds but for `quantization_config` for a Hugging Face directory, the same keys made from the metadata for GGUF. */
+  /** As in config.json: that of a Hugging Face directory without its `quantization_config`, the same keys made from the metadata for GGUF. */
   readonly config: Readonly<Record<string, unknown>>;
   /** By Hugging Face name. */
   readonly tensors: ReadonlyMap<string, CheckpointTensor>;
