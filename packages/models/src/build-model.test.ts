@@ -36,6 +36,21 @@ describe('buildModel', () => {
     expect(program.weights).toEqual(model.weights);
   });
 
+  it.each(['mistral', 'toString', 5, {}])(
+    'refuses the model_type %j, which is not that of the architecture',
+    async (modelType) => {
+      const build = buildModel({ ...config, model_type: modelType });
+      await expect(build).rejects.toThrow(InvalidModelError);
+      await expect(build).rejects.toThrow(/model_type in config.json must be/);
+    },
+  );
+
+  it('takes a config that says its own model_type, or none', async () => {
+    for (const model_type of ['llama', null]) {
+      expect((await buildModel({ ...config, model_type })).architecture).toBe('LlamaForCausalLM');
+    }
+  });
+
   it.each<[string, boolean | undefined, string[] | undefined, boolean]>([
     ['says tied, no head in the checkpoint', true, ['model.embed_tokens.weight'], true],
     ['says tied, a head in the checkpoint', true, ['lm_head.weight'], true],

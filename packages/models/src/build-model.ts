@@ -46,6 +46,7 @@ export async function buildModel(configJson: unknown, options: BuildModelOptions
     );
   }
   const family = await loadFamily();
+  checkModelType(configJson, architecture, family.modelType);
   const tensorNames = options.tensorNames && new Set(options.tensorNames);
   const hasTensor = tensorNames && ((name: string) => tensorNames.has(name));
   const definition = family.build(configJson, { hasTensor, contextLength: options.contextLength });
@@ -68,6 +69,14 @@ function checkContextLength(contextLength: number | undefined, longest: number):
     `contextLength must be a whole number from 1 to ${longest} (what the model was made for), got ${String(contextLength)}.`,
     { details: { field: 'contextLength', least: 1, most: longest, received: contextLength } },
   );
+}
+
+/** Transformers goes by `model_type` and Hearth by `architectures`: where they part, one of the two would run another network. */
+function checkModelType(configJson: unknown, architecture: string, expected: string): void {
+  const config = new ConfigReader(configJson);
+  const modelType = config.string('model_type', expected);
+  if (modelType === expected) return;
+  config.fail('model_type', `"${expected}", because architectures says ${architecture}`);
 }
 
 function readArchitecture(configJson: unknown): string {

@@ -96,6 +96,7 @@ function gemma2ForCausalLM(config: Gemma2Config, isTied: boolean, contextLength:
 }
 
 export const gemma2: ModelFamily = {
+  modelType: 'gemma2',
   build(configJson, context) {
     const config = parseGemma2Config(configJson);
     const tied = isTied(config, context, 'tied');

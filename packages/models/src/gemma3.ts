@@ -105,6 +105,7 @@ function gemma3ForCausalLM(config: Gemma3Config, isTied: boolean, contextLength:
 }
 
 export const gemma3: ModelFamily = {
+  modelType: 'gemma3_text',
   build(configJson, context) {
     const config = parseGemma3Config(configJson);
     const tied = isTied(config, context, 'tied');

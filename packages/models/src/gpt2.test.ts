@@ -45,9 +45,22 @@ describe('parseGpt2Config', () => {
     ['n_layer', 0],
     ['n_positions', 2 ** 21],
     ['layer_norm_epsilon', -1],
+    ['scale_attn_weights', null],
+    ['hidden_size', 25],
+    ['num_attention_heads', 3],
+    ['num_hidden_layers', 'two'],
+    ['max_position_embeddings', 0],
   ])('refuses %s = %j and names the key', (key, value) => {
     expect(() => parse({ [key]: value })).toThrow(InvalidModelError);
     expect(() => parse({ [key]: value })).toThrow(key);
+  });
+
+  it('takes the names that other families have for its sizes', () => {
+    const { n_embd, n_head, n_layer, n_positions, ...others } = config;
+    const renamed = { hidden_size: n_embd, num_attention_heads: n_head, num_hidden_layers: n_layer };
+    const expected = parseGpt2Config(config);
+    expect(parseGpt2Config({ ...others, ...renamed, max_position_embeddings: n_positions })).toEqual(expected);
+    expect(parseGpt2Config({ ...config, ...renamed })).toEqual(expected);
   });
 
   it('lets be what changes nothing in float32', () => {

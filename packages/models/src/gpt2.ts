@@ -1,5 +1,5 @@
 import { type Graph, GraphBuilder, type Value } from '@hearth/graph';
-import { ConfigReader } from './blocks/config-reader.ts';
+import { ConfigReader, type NumberOptions } from './blocks/config-reader.ts';
 import { numHeadsRange, numLayersRange, positionsRange, readTokens, size } from './blocks/decoder-config.ts';
 import { languageModelHead } from './blocks/layers.ts';
 import { isTied, modelDefinition } from './blocks/model-definition.ts';
@@ -30,20 +30,31 @@ export function parseGpt2Config(json: unknown): Gpt2Config {
   config.refuseUnless('activation_function', ['gelu_new', 'gelu_pytorch_tanh'], 'this activation');
   config.refuseUnless('scale_attn_weights', [true], 'attention without a scale');
   config.refuseUnless('scale_attn_by_inverse_layer_idx', [false], 'a scale of attention by layer');
+  // Absent is true in Transformers, and null is not.
+  if (config.orNull('scale_attn_weights', () => true) === null) config.fail('scale_attn_weights', 'true or left out');
   refuseOtherSettings(config);
-  const nEmbd = config.integer('n_embd', size);
-  const nHead = config.integer('n_head', numHeadsRange);
+  const nEmbd = readSize(config, 'n_embd', 'hidden_size', size);
+  const nHead = readSize(config, 'n_head', 'num_attention_heads', numHeadsRange);
   if (nEmbd % nHead !== 0) config.fail('n_head', `a divisor of n_embd (${nEmbd})`);
   return {
     vocabSize: config.integer('vocab_size', size),
     nEmbd,
     nInner: config.integer('n_inner', { ...size, default: 4 * nEmbd }),
-    nLayer: config.integer('n_layer', numLayersRange),
+    nLayer: readSize(config, 'n_layer', 'num_hidden_layers', numLayersRange),
     nHead,
-    nPositions: config.integer('n_positions', { ...positionsRange, default: 1024 }),
+    nPositions: readSize(config, 'n_positions', 'max_position_embeddings', { ...positionsRange, default: 1024 }),
     layerNormEpsilon: config.number('layer_norm_epsilon', { min: 0, max: 1, default: 1e-5 }),
     ...readTokens(config),
   };
+}
+
+/** A size under its own name, or under that of the other families, which Transformers takes for the same key. */
+function readSize(config: ConfigReader, key: string, otherName: string, range: NumberOptions): number {
+  const value = config.integer(config.has(otherName) && !config.has(key) ? otherName : key, range);
+  if (config.has(otherName) && config.raw(otherName) !== value) {
+    config.fail(otherName, `${value}, because ${key}, which is the same, says so`);
+  }
+  return value;
 }
 
 /** x · W + b, W stored as [in, out] (Conv1D). [tokens, x.width] -> [tokens, outWidth] */
@@ -93,6 +104,7 @@ function gpt2LMHeadModel(config: Gpt2Config, isTied: boolean, base: string): Gra
 }
 
 export const gpt2: ModelFamily = {
+  modelType: 'gpt2',
   build(configJson, context) {
     const config = parseGpt2Config(configJson);
     const tied = isTied(config, context, 'tied');

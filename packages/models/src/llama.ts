@@ -78,6 +78,7 @@ function llamaForCausalLM(config: LlamaConfig, isTied: boolean, contextLength: n
 }
 
 export const llama: ModelFamily = {
+  modelType: 'llama',
   build(configJson, context) {
     const config = parseLlamaConfig(configJson);
     const tied = isTied(config, context);

@@ -75,6 +75,7 @@ function mistralForCausalLM(config: MistralConfig, isTied: boolean, contextLengt
 }
 
 export const mistral: ModelFamily = {
+  modelType: 'mistral',
   build(configJson, context) {
     const config = parseMistralConfig(configJson);
     const tied = isTied(config, context);

@@ -27,6 +27,8 @@ export interface BuildContext {
 
 /** One file per family exports one of these. */
 export interface ModelFamily {
+  /** `model_type` of its configs. */
+  readonly modelType: string;
   /**
    * @param configJson the parsed config.json of the checkpoint
    * @throws InvalidModelError | UnsupportedError that names the key

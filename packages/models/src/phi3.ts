@@ -92,6 +92,7 @@ function phi3ForCausalLM(config: Phi3Config, isTied: boolean, contextLength: num
 }
 
 export const phi3: ModelFamily = {
+  modelType: 'phi3',
   build(configJson, context) {
     const config = parsePhi3Config(configJson);
     const tied = isTied(config, context);

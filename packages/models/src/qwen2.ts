@@ -78,6 +78,7 @@ function qwen2ForCausalLM(config: Qwen2Config, isTied: boolean, contextLength: n
 }
 
 export const qwen2: ModelFamily = {
+  modelType: 'qwen2',
   build(configJson, context) {
     const config = parseQwen2Config(configJson);
     const tied = isTied(config, context);

@@ -92,6 +92,7 @@ function qwen3MoeForCausalLM(config: Qwen3MoeConfig, isTied: boolean, contextLen
 }
 
 export const qwen3Moe: ModelFamily = {
+  modelType: 'qwen3_moe',
   build(configJson, context) {
     const config = parseQwen3MoeConfig(configJson);
     const tied = isTied(config, context);

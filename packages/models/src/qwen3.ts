@@ -57,6 +57,7 @@ function qwen3ForCausalLM(config: Qwen3Config, isTied: boolean, contextLength: n
 }
 
 export const qwen3: ModelFamily = {
+  modelType: 'qwen3',
   build(configJson, context) {
     const config = parseQwen3Config(configJson);
     const tied = isTied(config, context);
