@@ -14,6 +14,8 @@ describe('architectureOf', () => {
     expect(architectureOf({ model_type: 'mistral' }).name).toBe('llama');
     expect(architectureOf({ model_type: 'gemma3_text' }).name).toBe('gemma3');
     expect(architectureOf({}).name).toBe('llama');
+    expect(architectureOf({ architectures: ['LlamaForCausalLM'] }).name).toBe('llama');
+    expect(() => architectureOf({ architectures: ['Qwen2ForCausalLM'] })).toThrow(/no model_type.*Qwen2ForCausalLM/);
     for (const model_type of ['qwen9', 7]) expect(() => architectureOf({ model_type })).toThrow(UnsupportedError);
   });
 });

@@ -22,11 +22,19 @@ export function findArchitecture(name: string, path: string): GgufArchitecture {
 }
 
 /**
- * The architecture that a config.json is written as. A config without model_type is taken for a Llama.
+ * The architecture that a config.json is written as. A config without model_type is taken for a Llama, unless `architectures`
+ * says otherwise.
  * @throws UnsupportedError that names the model_type and those that are known
  */
 export function architectureOf(config: Readonly<Record<string, unknown>>): GgufArchitecture {
   const modelType = config.model_type ?? 'llama';
+  const named = Array.isArray(config.architectures) ? String(config.architectures[0]) : 'LlamaForCausalLM';
+  if (config.model_type == null && named !== 'LlamaForCausalLM') {
+    throw new UnsupportedError(
+      `The config has no model_type, so what to write a ${named.slice(0, 80)} as is not known. Add it.`,
+      { details: { architectures: config.architectures } },
+    );
+  }
   const architecture = architectures.find(({ modelTypes }) => modelTypes.includes(modelType as string));
   if (architecture) return architecture;
   throw new UnsupportedError(

@@ -48,7 +48,17 @@ export function ropeScalingFromKeys(
   supported: readonly ('linear' | 'yarn')[],
 ): Record<string, unknown> | null {
   const key = (name: string) => fields.key(`rope.scaling.${name}`);
-  const factor = fields.positive(key('factor')) ?? fields.positive(fields.key('rope.scale_linear'));
+  const [factorKey, oldKey] = [key('factor'), fields.key('rope.scale_linear')];
+  const oldFactor = fields.positive(oldKey);
+  const factor = fields.positive(factorKey) ?? oldFactor;
+  if (oldFactor !== undefined && oldFactor !== factor) {
+    fields.invalid(oldKey, `is ${oldFactor}, but "${factorKey}", which is the same, is ${factor}`);
+  }
+  // Whatever the type: it scales sine and cosine also where frequencies stay as they are.
+  const attentionFactor = fields.positive(key('attn_factor'));
+  if (attentionFactor !== undefined && attentionFactor !== 1) {
+    fields.unsupported(key('attn_factor'), `is ${attentionFactor}; only 1 is supported`);
+  }
   const type = fields.text(key('type')) ?? (factor === undefined ? 'none' : 'linear');
   if (type === 'none') return null;
   if (!supported.includes(type as 'linear')) {
@@ -57,10 +67,6 @@ export function ropeScalingFromKeys(
   }
   if (factor === undefined) return fields.invalid(key('factor'), `is missing, ${type} scaling needs it`);
   if (type === 'linear') return factor === 1 ? null : { rope_type: 'linear', factor };
-  const attentionFactor = fields.positive(key('attn_factor'));
-  if (attentionFactor !== undefined && attentionFactor !== 1) {
-    fields.unsupported(key('attn_factor'), `is ${attentionFactor}; only 1 is supported`);
-  }
   const scaling: Record<string, unknown> = { rope_type: 'yarn', factor };
   const original = fields.integer(key('original_context_length'), 1, maxDimension);
   if (original !== undefined) scaling.original_max_position_embeddings = original;

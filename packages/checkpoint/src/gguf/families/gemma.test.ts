@@ -66,6 +66,11 @@ describe('gemma2', () => {
   });
 });
 
+it.each(['gemma2', 'gemma3'])('%s: refuses frequency factors, which it does not have', async (architecture) => {
+  const factors = { moreTensors: [{ name: 'rope_freqs.weight', dims: [2] }] };
+  await expectRefusal(architecture, factors, new RegExp(`"rope_freqs.weight" is not one that a ${architecture} model`));
+});
+
 describe('gemma3', () => {
   it('has a rotary base for each kind of layer, and scaling for those that attend to everything', async () => {
     expect(await configOf('gemma3')).toMatchObject({
@@ -101,9 +106,18 @@ describe('gemma3', () => {
     const pattern = (value: KeyChanges[string]) => ({ '.attention.sliding_window_pattern': value });
     const flags = (...isSliding: number[]) => ['array', array('bool', isSliding.map(u8))] as const;
     expect((await configOf('gemma3', pattern(u32Key(4)))).sliding_window_pattern).toBe(4);
-    expect((await configOf('gemma3', pattern(flags(1, 1, 0, 1, 1, 0, 1)))).sliding_window_pattern).toBe(3);
-    expect((await configOf('gemma3', pattern(flags(1, 1)))).sliding_window_pattern).toBe(3);
-    await expectRefusal('gemma3', { keys: pattern(flags(1, 0, 0)) }, /sliding_window_pattern" is not every so many/);
+    const ofLayers = async (...isSliding: number[]) => {
+      return (await configOf('gemma3', pattern(flags(...isSliding)), { numLayers: isSliding.length }))
+        .sliding_window_pattern;
+    };
+    expect(await ofLayers(1, 1, 0, 1, 1, 0, 1)).toBe(3);
+    expect(await ofLayers(1, 1)).toBe(3);
+    expect(await ofLayers(0, 0)).toBe(1);
+    const odd = { keys: pattern(flags(1, 0, 0)), numLayers: 3 };
+    await expectRefusal('gemma3', odd, /sliding_window_pattern" is not every so many/);
+    for (const other of [flags(), flags(1, 1)]) {
+      await expectRefusal('gemma3', { keys: pattern(other), numLayers: 3 }, /but there are 3/, InvalidModelError);
+    }
     await expectRefusal('gemma3', { keys: pattern(u32Key(0)) }, /sliding_window_pattern" must be/, InvalidModelError);
   });
 

@@ -1,4 +1,4 @@
-import type { GgufArchitecture } from '../architecture.ts';
+import type { GgufArchitecture, TensorNames } from '../architecture.ts';
 import type { ConfigFields } from '../config-fields.ts';
 import {
   type DecoderConfig,
@@ -16,12 +16,21 @@ import { llamaNames } from './llama-names.ts';
 const layersOf27B = 46;
 
 /** Gemma's four norms of a layer. `ffn_norm` stands before the feed-forward network, as in Llama, but is called otherwise. */
-export const gemmaModules: ReadonlyMap<string, string> = new Map([
+const gemmaModules: ReadonlyMap<string, string> = new Map([
   ...llamaNames.modules,
   ['post_attention_norm', 'post_attention_layernorm'],
   ['ffn_norm', 'pre_feedforward_layernorm'],
   ['post_ffw_norm', 'post_feedforward_layernorm'],
 ]);
+
+/** As in Llama, but for `ignoredStored`: no Gemma has frequency factors, so a tensor of them is refused. */
+export const gemmaNames: TensorNames = {
+  globals: llamaNames.globals,
+  layerPrefix: llamaNames.layerPrefix,
+  modules: gemmaModules,
+  normPlus: 1,
+  ignoredHuggingFace: llamaNames.ignoredHuggingFace,
+};
 
 /** Gemma 2: logits are capped, every other layer attends to a window. The head is always the embedding table. */
 export const gemma2: GgufArchitecture = {
@@ -29,10 +38,8 @@ export const gemma2: GgufArchitecture = {
   modelTypes: ['gemma2'],
   tiedByDefault: true,
   tensors: {
-    ...llamaNames,
+    ...gemmaNames,
     globals: new Map([...llamaNames.globals].filter(([stored]) => stored !== 'output.weight')),
-    modules: gemmaModules,
-    normPlus: 1,
   },
 
   async readConfig(contents) {

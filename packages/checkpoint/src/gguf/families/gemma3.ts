@@ -4,8 +4,8 @@ import { putDecoder, refuseOtherLayerTypes } from '../decoder-metadata.ts';
 import type { MetadataFields } from '../metadata-fields.ts';
 import { putLinearScaling, refuseScaling, ropeOf, ropeScalingFromKeys } from '../rope-scaling.ts';
 import { putTokenIds, readTokenIds } from '../token-ids.ts';
-import { gemmaModules, queryScalar, refuseOtherThanGemma } from './gemma2.ts';
-import { headNorms, llamaNames } from './llama-names.ts';
+import { gemmaNames, queryScalar, refuseOtherThanGemma } from './gemma2.ts';
+import { headNorms } from './llama-names.ts';
 
 const layersOf27B = 62;
 
@@ -20,7 +20,7 @@ export const gemma3: GgufArchitecture = {
   name: 'gemma3',
   modelTypes: ['gemma3_text'],
   tiedByDefault: true,
-  tensors: { ...llamaNames, modules: new Map([...gemmaModules, ...headNorms]), normPlus: 1 },
+  tensors: { ...gemmaNames, modules: new Map([...gemmaNames.modules, ...headNorms]) },
 
   async readConfig(contents) {
     const { fields } = contents;
@@ -43,7 +43,7 @@ export const gemma3: GgufArchitecture = {
       attention_bias: false,
       query_pre_attn_scalar: queryScalar(decoder, layersOf27B),
       sliding_window: readWindow(fields) ?? fields.invalid(windowKey, 'is missing'),
-      sliding_window_pattern: readPattern(fields),
+      sliding_window_pattern: readPattern(fields, decoder.num_hidden_layers),
       attn_logit_softcapping: null,
       final_logit_softcapping: positiveOrNone(fields, 'final_logit_softcapping', null),
       ...readTokenIds(fields),
@@ -69,11 +69,12 @@ export const gemma3: GgufArchitecture = {
 };
 
 /** Newer files say which layers have a window, as a period or layer by layer. */
-function readPattern(fields: MetadataFields): number {
+function readPattern(fields: MetadataFields, numLayers: number): number {
   const key = fields.key('attention.sliding_window_pattern');
   const value = fields.raw(key);
   if (value === undefined) return defaultPattern;
   if (!Array.isArray(value)) return fields.integer(key, 1, 1024)!;
+  if (value.length !== numLayers) fields.invalid(key, `says it of ${value.length} layers, but there are ${numLayers}`);
   const pattern = value.indexOf(false) + 1 || value.length + 1;
   const isRegular = value.every((isSliding, i) => isSliding === ((i + 1) % pattern !== 0));
   return isRegular

@@ -1,3 +1,4 @@
+import { InvalidModelError } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { configOf, expectRefusal, f32Key, open, textKey, u32Key } from '../../__fixtures__/open-family.ts';
 
@@ -33,6 +34,23 @@ describe('qwen2 and qwen3', () => {
       expect(await configOf(name, keys)).toMatchObject({ head_dim: 4, rope_scaling });
     await expectRefusal('qwen3', { keys: { '.attention.value_length': u32Key(6) } }, /value_length" is 6/);
   });
+
+  it.each(['llama', 'qwen2', 'qwen3', 'qwen3moe', 'gemma2', 'gemma3'])(
+    '%s: refuses a factor of attention, whatever the type of scaling, and two factors that differ',
+    async (name) => {
+      for (const type of ['none', undefined]) {
+        const keys = { '.rope.scaling.attn_factor': f32Key(2), ...(type && { '.rope.scaling.type': textKey(type) }) };
+        await expectRefusal(name, { keys }, /attn_factor" is 2; only 1/);
+      }
+      const factors = { '.rope.scaling.factor': f32Key(2), '.rope.scale_linear': f32Key(4) };
+      await expectRefusal(
+        name,
+        { keys: factors },
+        /scale_linear" is 4, but .*scaling\.factor.* is 2/,
+        InvalidModelError,
+      );
+    },
+  );
 
   it('refuse a window that is shorter than the context', async () => {
     const window = (value: number) => ({ keys: { '.attention.sliding_window': u32Key(value) } });
