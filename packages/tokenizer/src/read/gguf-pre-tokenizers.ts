@@ -100,6 +100,9 @@ const pipelines: Readonly<Record<string, BytePairPipeline>> = {
   dbrx: { ...llama3, ignoreMerges: false, addBos: false },
 };
 
+/** Every name in the table; where several mean the same, the one that most readers know comes first. */
+export const pipelineNames: readonly string[] = Object.keys(pipelines);
+
 /** @throws UnsupportedError for a name that is not in the table: a guess would silently change every prompt. */
 export function pipelineOf(pre: string): BytePairPipeline {
   const pipeline = Object.hasOwn(pipelines, pre) ? pipelines[pre] : undefined;
