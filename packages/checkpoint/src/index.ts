@@ -34,7 +34,13 @@ export {
 export { type HuggingFaceModel, writeHuggingFaceDirectory } from './hugging-face/write-directory.ts';
 export { plainFileMapper } from './io/plain-file-mapper.ts';
 export { openCheckpoint } from './open-checkpoint.ts';
-export { type PlannedTensor, plannedDtypes, type QuantizePlan, type QuantizeRule } from './quantize/quantize-plan.ts';
+export {
+  isEmbeddingTable,
+  type PlannedTensor,
+  plannedDtypes,
+  type QuantizePlan,
+  type QuantizeRule,
+} from './quantize/quantize-plan.ts';
 export { type RecodeOptions, recodedSource } from './quantize/recoded-source.ts';
 export { requireStorageDtype, type StorageDtype, storageDtypes } from './quantize/storage-dtype.ts';
 export { typescriptQuantizer } from './quantize/typescript-quantizer.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openCheckpoint, readGguf, writeSyntheticLlama } from '@hearth/checkpoint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli } from '../__fixtures__/run-cli.ts';
+import { runCli, tinyLlama } from '../__fixtures__/run-cli.ts';
 
 let directory: string;
 let model: string;
@@ -70,6 +70,17 @@ describe('hearth quantize', () => {
     expect(itself.stderr).toMatch(/is a file of the model itself/);
     const again = await runCli(['quantize', output, join(directory, 'again.gguf'), '--to', 'q4_1']);
     expect(again.stderr).toMatch(/quantized already \(q8_0, q4_0\); quantizing them again adds to their error/);
+  });
+
+  it('takes the tokenizer and the template of a Hugging Face directory along', async () => {
+    const output = join(directory, 'tiny.gguf');
+    expect((await runCli(['quantize', tinyLlama, output, '--to', 'q8_0'])).code).toBe(0);
+    const args = ['--backend', 'reference', '--prompt', 'the cat', '-n', '6', '--json'];
+    const written = JSON.parse((await runCli(['generate', '-m', output, ...args])).stdout);
+    const onLoad = JSON.parse((await runCli(['generate', '-m', tinyLlama, '--quantize', 'q8_0', ...args])).stdout);
+    expect(written.prompt_token_ids.length).toBeGreaterThan(10);
+    expect(written.prompt_token_ids).toEqual(onLoad.prompt_token_ids);
+    expect(written.token_ids).toEqual(onLoad.token_ids);
   });
 
   it('writes a Hugging Face directory of plain floats', async () => {

@@ -11,6 +11,7 @@ import {
 import { InvalidArgumentError, isQuantizedDtype } from '@hearth/core';
 import { resolveModel } from '@hearth/hub';
 import { Command } from 'commander';
+import { ggufMetadata } from '../gguf-metadata.ts';
 import { byDtype } from '../inspection.ts';
 import { addBackendOptions, type BackendFlags, openBackend } from '../model-options.ts';
 import { pullProgress } from '../pull-progress.ts';
@@ -64,10 +65,15 @@ async function quantize(model: string, output: string, flags: QuantizeFlags, sig
         progress.update(event.doneBytes, event.totalBytes);
       if (isGguf) {
         const { quantizer } = backend;
+        const metadata = ggufMetadata(checkpoint);
+        if (checkpoint.tokenizer === null) {
+          process.stderr.write('The model has no tokenizer.json, so the file will have no tokenizer.\n');
+        }
         await convertToGguf(checkpoint, output, {
           dtype: flags.to,
           ...(flags.tensor && { rules: flags.tensor }),
           ...(quantizer && { quantizer }),
+          ...(metadata && { metadata }),
           onProgress,
           signal,
         });
