@@ -122,8 +122,8 @@ describe('recodedSource', () => {
   });
 
   it('works on a piece at a time, in order', async () => {
-    // 2^18 elements a piece: 3 rows here, so 3, 3 and 1.
-    const wide = { columns: 80 * 1024, rows: 7 };
+    // 2^16 elements a piece: 3 rows here, so 3, 3 and 1.
+    const wide = { columns: 20 * 1024, rows: 7 };
     const large = values(wide.rows * wide.columns);
     const source = sourceOf('f32', encodeElements('f32', large), { shape: [wide.rows, wide.columns] });
     const lengths: number[] = [];
@@ -164,8 +164,8 @@ describe('recodedSource', () => {
 
 describe('typescriptQuantizer', () => {
   it('gives the bytes of quantizeBlocks, whatever the length', async () => {
-    const all = values(3 * 2 ** 13 + 256);
-    for (const length of [0, 256, 2 ** 13, all.length]) {
+    const all = values(3 * 2 ** 12 + 256);
+    for (const length of [0, 256, 2 ** 12, all.length]) {
       const bytes = await typescriptQuantizer.quantize('q6_k', all.subarray(0, length));
       expect(bytes).toEqual(quantizeBlocks('q6_k', all.subarray(0, length)));
     }

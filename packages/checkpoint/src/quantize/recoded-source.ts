@@ -13,8 +13,8 @@ import { TimeSlice } from '../io/time-slice.ts';
 import { encodeElements } from '../tensor/encode.ts';
 import { isQuantizable, type StorageDtype } from './storage-dtype.ts';
 
-/** Elements that are decoded and encoded at a time (whole rows): enough work for several threads, 1 MB of floats. */
-const pieceElements = 2 ** 18;
+/** Elements that are decoded and encoded at a time (whole rows): 2 or 3 ms to decode, and enough work for many threads. */
+const pieceElements = 2 ** 16;
 
 export interface RecodeOptions {
   readonly quantizer: Quantizer;

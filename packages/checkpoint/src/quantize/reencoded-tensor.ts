@@ -5,8 +5,8 @@ import { readStoredRows, readTensorChunks } from '../tensor/read-tensor.ts';
 import type { TensorToWrite } from '../tensor/tensor-to-write.ts';
 import { isQuantizable, type StorageDtype } from './storage-dtype.ts';
 
-/** Elements that are quantized at a time: enough work for several threads, 1 MB of floats. */
-const pieceElements = 2 ** 18;
+/** Elements that are quantized at a time: enough work for many threads. */
+const pieceElements = 2 ** 16;
 
 /**
  * A tensor for a writer, in another type: decoded and encoded piece by piece. One that has the type already, in the order of

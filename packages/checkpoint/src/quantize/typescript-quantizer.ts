@@ -1,8 +1,8 @@
 import { type QuantizableDtype, type Quantizer, quantizeBlocks, weightByteLength } from '@hearth/core';
 import { TimeSlice } from '../io/time-slice.ts';
 
-/** Elements between two looks at the clock: whole blocks of every type, at most some 8 ms of the slowest one. */
-const pieceElements = 2 ** 13;
+/** Elements between two looks at the clock: whole blocks of every type, at most some 4 ms of the slowest one. */
+const pieceElements = 2 ** 12;
 
 /** Quantizes on the JavaScript thread, which it leaves to others every 10 ms. What is used where no backend brings a faster one. */
 export const typescriptQuantizer: Quantizer = {
