@@ -103,6 +103,16 @@ describe('the graph of Qwen3 with experts', () => {
     expect(await layerBoundaries(config, 'model.layers.1')).toEqual([...attention, 'mlp.gate', 'mlp', '']);
   });
 
+  it('is refused by the number of experts when the checkpoint has fewer, before all of them are laid out', async () => {
+    const build = (num_experts: number) =>
+      buildModel({ ...config, num_experts }, { tensorNames: Object.keys(tensors) });
+    expect((await build(3)).architecture).toBe('Qwen3MoeForCausalLM');
+    await expect(build(4)).rejects.toThrow(InvalidModelError);
+    await expect(build(4)).rejects.toThrow(
+      /num_experts in config.json is 4, but .* no tensor model\.layers\.1\.mlp\.experts\.3\./,
+    );
+  });
+
   it('routes as the config says', async () => {
     for (const normalizeWeights of [true, false]) {
       const { graph } = await buildModel({ ...config, norm_topk_prob: normalizeWeights });

@@ -1,3 +1,4 @@
+import { InvalidModelError } from '@hearth/core';
 import { type Graph, GraphBuilder, type Value } from '@hearth/graph';
 import { ConfigReader } from './blocks/config-reader.ts';
 import { type DecoderConfig, parseDecoderConfig, size } from './blocks/decoder-config.ts';
@@ -8,7 +9,7 @@ import { qwen3Attention } from './blocks/qwen3-attention.ts';
 import { refuseOtherSettings } from './blocks/refuse-settings.ts';
 import { maxContextLength, type RopeConfig, ropeSpec } from './blocks/rope/rope-spec.ts';
 import { parseRopeConfig } from './blocks/rope-config.ts';
-import type { ModelFamily } from './model-family.ts';
+import type { BuildContext, ModelFamily } from './model-family.ts';
 
 /** Qwen3 with experts (Yang et al. 2025): config.json of `Qwen3MoeForCausalLM`, its names in camelCase. */
 export interface Qwen3MoeConfig extends DecoderConfig {
@@ -91,10 +92,24 @@ function qwen3MoeForCausalLM(config: Qwen3MoeConfig, isTied: boolean, contextLen
   return g.outputs({ hidden, logits: languageModelHead(g, hidden, embedTokens, { isTied }) });
 }
 
+/** Three matrices for each of many experts in every layer take a while to lay out, so whether they are there is asked first. */
+function requireLastExpert({ isSparse, numExperts }: Qwen3MoeConfig, { hasTensor }: BuildContext): void {
+  const layer = isSparse.indexOf(true);
+  const name = `model.layers.${layer}.mlp.experts.${numExperts - 1}.gate_proj.weight`;
+  if (layer < 0 || !hasTensor || hasTensor(name)) return;
+  throw new InvalidModelError(
+    `num_experts in config.json is ${numExperts}, but the checkpoint has no tensor ${name}.`,
+    {
+      details: { key: 'num_experts', value: numExperts, tensor: name },
+    },
+  );
+}
+
 export const qwen3Moe: ModelFamily = {
   modelType: 'qwen3_moe',
   build(configJson, context) {
     const config = parseQwen3MoeConfig(configJson);
+    requireLastExpert(config, context);
     const tied = isTied(config, context);
     return modelDefinition(qwen3MoeForCausalLM(config, tied, context.contextLength), config, tied);
   },
