@@ -73,7 +73,7 @@ function quantized(label: string, method: SafetensorsMethod): FormatSample {
       const path = join(folder, 'model');
       const written = tensors.flatMap((tensor): TensorToWrite[] =>
         tensor.shape.length === 2 && !/embed_tokens|wte|wpe|lm_head|mlp\.gate\.weight/.test(tensor.name)
-          ? quantizedTensors(method, tensor)
+          ? quantizedTensors(method, method === 'fp8' ? tensor : uprightConv1d(tensor))
           : [encoded(tensor, 'f16')],
       );
       const quantization_config = quantizationConfigs[method];
@@ -99,6 +99,11 @@ function gguf(dtype: StorageDtype): FormatSample {
       }
     },
   };
+}
+
+/** Conv1D layers of GPT-2 are [columns, rows]; AWQ and GPTQ turn them round before they pack them. */
+function uprightConv1d(tensor: PlainTensor): PlainTensor {
+  return /\.c_(attn|proj|fc)\.weight$/.test(tensor.name) ? { ...tensor, shape: [...tensor.shape].reverse() } : tensor;
 }
 
 function encoded({ name, shape, values }: PlainTensor, dtype: 'f32' | 'f16' | 'bf16'): TensorToWrite {

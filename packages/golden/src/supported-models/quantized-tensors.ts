@@ -28,7 +28,8 @@ export function quantizedTensors(method: SafetensorsMethod, { name, shape }: Pla
   const numGroups = columns / groupSize;
   const scales = new Uint16Array(numGroups * rows).map(() => f32ToF16(scale * (1 + 0.2 * random.uniform())));
   const code = () => random.next() >>> 28;
-  const zero = () => 7 + (random.next() >>> 30);
+  // 7 or 8, around the mean of the codes; GPTQ stores one less.
+  const zero = () => (method === 'awq' ? 7 : 6) + (random.next() >>> 31);
   const tensor = (suffix: string, dtype: string, ...of: [readonly number[], Uint8Array | Int32Array | Uint16Array]) => {
     const [tensorShape, values] = of;
     const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
