@@ -84,6 +84,24 @@ describe('perplexity', () => {
     await model.dispose();
   });
 
+  it('does not score the first token of a text without BOS, whatever the stride', async () => {
+    const logits = contextLogits(0.3);
+    const { model } = await createFakeModel({ next: logits, addsBos: false });
+    for (const stride of [4, 8, 15]) {
+      let sum = 0;
+      for (const { begin, scoreFrom, end } of slidingWindows(45, { length: 16, stride, scoresFirst: false })) {
+        for (let i = scoreFrom; i < end; i++) sum += nllOf(logits([...text.subarray(begin, i)]), text[i]!);
+      }
+      for (const against of [undefined, model]) {
+        const result = await perplexity(model, text, { window: 16, stride, against });
+        expect(result.numTokens).toBe(44);
+        expect(result.meanNll).toBeCloseTo(sum / 44, 5);
+      }
+    }
+    await expect(perplexity(model, text, { window: 16, stride: 16 })).rejects.toThrow(/stride must be .* from 1 to 15/);
+    await model.dispose();
+  });
+
   it('compares with another model: with itself nothing differs, and both ways of scoring agree', async () => {
     const { model } = await createFakeModel({ next: contextLogits(0.3) });
     const { model: same } = await createFakeModel({ next: contextLogits(0.3) });

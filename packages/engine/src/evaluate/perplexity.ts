@@ -6,7 +6,7 @@ import { slidingWindows, type Window } from './windows.ts';
 export interface PerplexityOptions {
   /** Tokens that are run at once, BOS included. Default: 512, or the context length if that is less. */
   readonly window?: number | undefined;
-  /** Tokens from one window to the next, at most `window`. Default: half the window. */
+  /** Tokens from one window to the next, less than `window`. Default: half the window. */
   readonly stride?: number | undefined;
   /** A model with the same vocabulary (the unquantized one, as a rule) whose predictions are compared with. */
   readonly against?: Model | undefined;
@@ -117,8 +117,8 @@ function resolveSizes(model: Model, tokenIds: Int32Array, options: PerplexityOpt
       `window must be a whole number from 4 to the context of ${contextLength}, got ${window}.`,
     );
   }
-  // BOS takes a place of each window, so a stride of the whole window would leave a gap.
-  const longest = window - (model.tokenizer.addsBos ? 1 : 0);
+  // One place of each window is BOS, or the token that the first scored one follows.
+  const longest = window - 1;
   const stride = options.stride ?? Math.floor(window / 2);
   if (!Number.isInteger(stride) || stride < 1 || stride > longest) {
     throw new InvalidArgumentError(`stride must be a whole number from 1 to ${longest}, got ${stride}.`);

@@ -13,6 +13,8 @@ export interface CreateFakeModelOptions {
   readonly next: FakeModelFunction;
   /** Whether it has a chat template (ChatML). Default: true. */
   readonly hasChatTemplate?: boolean;
+  /** Whether texts begin with BOS. Default: true. */
+  readonly addsBos?: boolean;
   readonly contextLength?: number;
   /** Positions of the cache over all sessions. Default: `contextLength`. */
   readonly cacheTokens?: number;
@@ -30,7 +32,7 @@ export async function createFakeModel(
   const { vocabSize } = fakeTokens;
   const blockSize = 16;
   const backend = new FakeBackend({ next: options.next });
-  const tokenizer = new FakeTokenizer();
+  const tokenizer = new FakeTokenizer({ addsBos: options.addsBos ?? true });
   const weights = await backend.loadWeights([], new Map());
   const executable = await backend.compile(fakeProgram({ vocabSize, contextLength }), weights, {
     maxTokens: maxTokensPerStep,
