@@ -33,7 +33,8 @@ export { fma32 } from './math/fma32.ts';
 export { log32 } from './math/log32.ts';
 export { tanh32 } from './math/tanh32.ts';
 export { type Batch, type BatchLimits, type BlockTable, checkBatch } from './program/batch.ts';
-export { checkProgram, type OpAccess, opAccess } from './program/check-program.ts';
+export { checkProgram } from './program/check-program.ts';
+export { type OpAccess, opAccess } from './program/op-access.ts';
 export type {
   Activation,
   ActivationOp,
