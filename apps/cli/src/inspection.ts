@@ -118,7 +118,7 @@ async function whyItDoesNotRun(checkpoint: Checkpoint): Promise<string | null> {
 }
 
 async function describeTokenizer(checkpoint: Checkpoint, signal: AbortSignal): Promise<TokenizerFacts | string> {
-  if (checkpoint.tokenizer === null) return 'none: there is no tokenizer.json';
+  if (checkpoint.tokenizer === null) return 'There is no tokenizer.json.';
   try {
     const tokenizer = await loadTokenizer(checkpoint.tokenizer, { signal });
     const { vocabSize, bosTokenId = null, eosTokenIds, specialTokens } = tokenizer;

@@ -35,7 +35,7 @@ describe('hearth generate', () => {
   it('is a usage error without a prompt and without a terminal', async () => {
     const { code, stdout, stderr } = await runCli(['generate', ...tiny]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/^error: There is no prompt\. Pass --prompt TEXT or pipe it in/);
+    expect(stderr).toMatch(/^error: There is no prompt\. Pipe it in, or pass it to `hearth generate --prompt TEXT`/);
   });
 
   it('refuses a prompt that does not fit before it loads weights, with both numbers', async () => {

@@ -42,7 +42,9 @@ export function generateCommand(signal: AbortSignal): Command {
 export async function generate(flags: GenerateFlags, signal: AbortSignal): Promise<void> {
   const prompt = flags.prompt ?? (await readPipedInput());
   if (prompt === '') {
-    throw new UsageError('There is no prompt. Pass --prompt TEXT or pipe it in; `hearth chat` opens a conversation.');
+    throw new UsageError(
+      'There is no prompt. Pipe it in, or pass it to `hearth generate --prompt TEXT`; in a terminal, `hearth chat` opens a conversation.',
+    );
   }
   if (flags.logprobs !== undefined && !flags.json) throw new UsageError('--logprobs needs --json.');
   const start = performance.now();

@@ -42,18 +42,19 @@ export function perplexityCommand(signal: AbortSignal): Command {
 
 async function run(flags: PerplexityFlags & ModelFlags, signal: AbortSignal): Promise<void> {
   const text = flags.text === '-' ? await readPipedInput() : await readText(flags.text);
-  const opened: OpenedModel[] = [await openModel(flags, signal)];
+  // The other one as it is stored: what --quantize costs is what one wants to know.
+  const { quantize: _, ...asStored } = flags;
+  const wanted = [flags, ...(flags.against ? [{ ...asStored, model: flags.against }] : [])];
+  const opened: OpenedModel[] = [];
   try {
-    if (flags.against) {
-      // As it is stored: what --quantize costs is what one wants to know.
-      const { quantize: _, ...asStored } = flags;
-      opened.push(await openModel({ ...asStored, model: flags.against }, signal));
-    }
+    for (const each of wanted) opened.push(await openModel(each, signal));
     const all = await opened[0]!.prepared.tokenizer.encode(text, { addBos: false, signal });
     const tokenIds = all.subarray(0, flags.tokens);
     const models = [];
     try {
-      for (const each of opened) models.push(await loadWeights(each, flags, signal, maxOutputRows));
+      for (const [i, each] of opened.entries()) {
+        models.push(await loadWeights(each, wanted[i]!, signal, maxOutputRows));
+      }
       const [model, against] = models;
       const progress = countProgress('Scoring', 'tokens');
       const result = await perplexity(model!, tokenIds, {

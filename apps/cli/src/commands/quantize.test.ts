@@ -85,7 +85,9 @@ describe('hearth quantize', () => {
 
   it('writes a Hugging Face directory of plain floats', async () => {
     const output = join(directory, 'folder');
-    expect((await runCli(['quantize', model, output, '--to', 'bf16'])).code).toBe(0);
+    const { code, stderr } = await runCli(['quantize', model, output, '--to', 'bf16']);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/none is made of a GGUF tokenizer: the directory will have none/);
     const checkpoint = await openCheckpoint(output);
     expect(new Set([...checkpoint.tensors.values()].map(({ dtype }) => dtype))).toEqual(new Set(['bf16']));
     expect(checkpoint.config.torch_dtype).toBe('bfloat16');
@@ -98,6 +100,8 @@ describe('hearth quantize', () => {
     [['out.gguf', '--to', 'q4_k_m'], /--to takes one of f32, .*iq4_xs, got "q4_k_m"/],
     [['out.gguf', '--to', 'q4_0', '--tensor', 'q8_0'], /--tensor takes PATTERN=TYPE/],
     [['out.gguf', '--to', 'q4_0', '--tensor', '*.bias=q8_0'], /pattern "\*\.bias" fits no weight/],
+    [['out/q4.gguf', '--to', 'q4_0'], /would lie in .*out, which is not a directory\. Make it first/],
+    [['model.gguf/out', '--to', 'f16'], /would lie in .*model\.gguf, which is not a directory/],
     [['out.gguf'], /required option '--to <type>' not specified/],
   ])('refuses %j', async ([output, ...flags], message) => {
     const { code, stderr } = await runCli(['quantize', model, join(directory, output!), ...flags]);

@@ -1,5 +1,5 @@
-import { realpath } from 'node:fs/promises';
-import { extname } from 'node:path';
+import { realpath, stat } from 'node:fs/promises';
+import { dirname, extname } from 'node:path';
 import {
   type Checkpoint,
   convertToGguf,
@@ -52,6 +52,7 @@ async function quantize(model: string, output: string, flags: QuantizeFlags, sig
   if (isGguf && existing !== undefined && !flags.force) {
     throw new InvalidArgumentError(`${output} is there already. Pass --force to replace it.`);
   }
+  await requireFolder(dirname(output));
   const pull = pullProgress();
   const { path } = await resolveModel(model, { signal, ...pull.options }).finally(() => pull.stop());
   const backend = await openBackend(flags);
@@ -78,6 +79,11 @@ async function quantize(model: string, output: string, flags: QuantizeFlags, sig
           signal,
         });
       } else {
+        if (checkpoint.tokenizer?.kind !== 'tokenizer-json') {
+          process.stderr.write(
+            'The model has no tokenizer.json, and none is made of a GGUF tokenizer: the directory will have none, and needs one before it runs.\n',
+          );
+        }
         const dtype = flags.to as 'f32' | 'f16' | 'bf16';
         await convertToHuggingFaceDirectory(checkpoint, output, { dtype, onProgress, signal });
       }
@@ -100,6 +106,14 @@ function requirePlain({ to, tensor }: QuantizeFlags): void {
   }
   if (tensor)
     throw new UsageError('--tensor is for GGUF files: the weights of a Hugging Face directory have one type.');
+}
+
+/** Said before a model is fetched and quantized for nothing. */
+async function requireFolder(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (!found?.isDirectory()) {
+    throw new InvalidArgumentError(`The output would lie in ${path}, which is not a directory. Make it first.`);
+  }
 }
 
 /** Its bytes are read while the new ones are written. */

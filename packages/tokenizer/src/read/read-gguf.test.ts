@@ -138,7 +138,8 @@ describe('what a SentencePiece model of a family does without saying so', () => 
 describe('damaged metadata is refused by key', () => {
   const spm = sentencePieceFamilies[0]!.metadata;
   it.each<[message: string, change: Record<string, unknown>, base?: Record<string, unknown>]>([
-    ['tokenizer.ggml.model must be a string, but it is absent', { 'tokenizer.ggml.model': undefined }],
+    ['no tokenizer (tokenizer.ggml.model is absent)', { 'tokenizer.ggml.model': undefined }],
+    ['tokenizer.ggml.model must be a string, but it is 7', { 'tokenizer.ggml.model': 7 }],
     ['tokenizer.ggml.model is "bert" (WordPiece), but', { 'tokenizer.ggml.model': 'bert' }],
     ['tokenizer.ggml.model is "t5" (Unigram), but', { 'tokenizer.ggml.model': 't5' }],
     ['tokenizer.ggml.model is "rwkv" (', { 'tokenizer.ggml.model': 'rwkv' }],

@@ -1,4 +1,4 @@
-import { UnsupportedError } from '@hearth/core';
+import { InvalidModelError, UnsupportedError } from '@hearth/core';
 import type { TokenizerDefinition } from '../tokenizer-definition.ts';
 import { type BytePairPipeline, pipelineOf } from './gguf-pre-tokenizers.ts';
 import { readSentencePiece } from './gguf-sentence-piece.ts';
@@ -33,7 +33,12 @@ const otherModels: Readonly<Record<string, string>> = {
  * `tokenizer.ggml.pre`, or SentencePiece BPE (`llama`) with merges derived from the scores.
  */
 export function readGguf(metadata: ReadonlyMap<string, unknown>): TokenizerDefinition {
-  const model = readString(metadata.get('tokenizer.ggml.model'), 'tokenizer.ggml.model');
+  const place = 'tokenizer.ggml.model';
+  if (metadata.get(place) === undefined) {
+    const message = `The GGUF file has no tokenizer (${place} is absent), so text cannot be turned into tokens.`;
+    throw new InvalidModelError(message, { details: { place } });
+  }
+  const model = readString(metadata.get(place), place);
   if (model !== 'gpt2' && model !== 'llama') throw unsupportedModel(model);
   const vocabulary = readGgufVocabulary(metadata);
   const definition = model === 'gpt2' ? readBytePair(metadata, vocabulary) : readSentencePiece(metadata, vocabulary);
