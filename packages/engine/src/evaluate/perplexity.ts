@@ -53,6 +53,9 @@ const comparedTokens = 32;
  * defines it for models of fixed length (each window a sequence of its own, every token scored once). Windows begin with BOS
  * where the model was trained with one.
  *
+ * Alone, log-probabilities are those of `Session.score`, sums in f32 over the vocabulary; with `against` they are worked out
+ * in f64 from the logits of both. The mean of the two ways differs by up to some 1e-4 nats in large vocabularies, so hold results of one way together.
+ *
  * @param tokenIds the text without BOS
  * @throws InvalidArgumentError for a text of fewer than two tokens, or sizes that make no sense
  * @throws AbortError | ContextLengthError | NumericError
