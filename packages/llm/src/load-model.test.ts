@@ -85,6 +85,20 @@ describe('loadModel', () => {
     expect(text.length).toBeGreaterThan(0);
   });
 
+  it('quantizes, and measures what that costs', async () => {
+    cpuBackend = async () => createReferenceBackend();
+    const stored = await loadModel(tinyLlama, { contextLength: 64 });
+    const quantized = await loadModel(tinyLlama, { contextLength: 64, quantize: 'q4_0' });
+    expect(quantized.info.weightDtypes).toHaveProperty('q4_0');
+    const tokenIds = await stored.tokenizer.encode('the cat sat on the mat', { addBos: false });
+    const { against } = await publicApi.perplexity(quantized, tokenIds, { against: stored });
+    const { against: itself } = await publicApi.perplexity(stored, tokenIds, { against: stored });
+    expect(against!.meanKl).toBeGreaterThan(0);
+    expect(itself).toMatchObject({ meanKl: 0, top1Agreement: 1 });
+    await quantized.dispose();
+    await stored.dispose();
+  });
+
   it('reports what the engine reports, and disposes of its own backend with the model', async () => {
     const backend = createReferenceBackend();
     const dispose = vi.spyOn(backend, 'dispose');
