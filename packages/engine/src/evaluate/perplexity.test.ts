@@ -118,6 +118,21 @@ describe('perplexity', () => {
     for (const each of [model, same, flatter]) await each.dispose();
   });
 
+  it('gives the event loop a turn after each token that it compares', async () => {
+    const { model } = await createFakeModel({ next: contextLogits(0.3) });
+    let turns = 0;
+    let isDone = false;
+    const count = () => {
+      turns++;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    const { numTokens } = await perplexity(model, text, { window: 64, against: model });
+    isDone = true;
+    expect(turns).toBeGreaterThanOrEqual(numTokens);
+    await model.dispose();
+  });
+
   it.each([
     [{ window: 3 }, /window must be/],
     [{ window: 1000 }, /window must be .* context of 256/],

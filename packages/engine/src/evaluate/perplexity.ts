@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InvalidArgumentError } from '@hearth/core';
 import type { Model } from '../model/model.ts';
 import { compareLogits } from './compare-logits.ts';
@@ -185,6 +186,8 @@ async function compareWindow(
       for (const i of chunk.keys()) {
         const [logits, other] = rows.map((each) => each.subarray(i * vocabSize, (i + 1) * vocabSize));
         onToken(compareLogits(logits!, other!, tokenIds[scoreFrom + at - first + i]!));
+        // A row of 262,144 takes some 20 ms; others have a turn after each.
+        await nextTurn();
       }
     }
   } finally {
