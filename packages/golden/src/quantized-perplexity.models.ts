@@ -24,7 +24,7 @@ const dtypes = [
   'q2_k',
 ] as const;
 
-/** The table is the head of both models: one type for the layers, another for it. */
+/** One type for the layers, another for the embedding table, which is SmolLM2's head too. */
 const withBetterTable: QuantizePlan = { dtype: 'q4_0', embeddingDtype: 'q8_0' };
 
 /** Models, and how many tokens of the text are scored: enough to tell the types apart, and minutes rather than hours. */
