@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
-OUT = Path(__file__).resolve().parents[2] / "packages/checkpoint/src/quantized/__fixtures__"
+OUT = Path(__file__).resolve().parents[2] / "packages/checkpoint/src/prequantized/__fixtures__"
 
 
 def nibbles(codes):

@@ -10,7 +10,7 @@ import { safetensorsBytes } from './__fixtures__/safetensors-bytes.ts';
 import { temporaryDirectory } from './__fixtures__/temporary-directory.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { openCheckpoint } from './open-checkpoint.ts';
-import { gptqTensors, madeUpCodes, plainValues } from './quantized/__fixtures__/int4-tensors.ts';
+import { gptqTensors, madeUpCodes, plainValues } from './prequantized/__fixtures__/int4-tensors.ts';
 import { writeShardedSafetensors } from './safetensors/write-shards.ts';
 import { readTensor } from './tensor/read-tensor.ts';
 import { weightSource } from './tensor/weight-source.ts';

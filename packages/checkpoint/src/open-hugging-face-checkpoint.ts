@@ -5,10 +5,10 @@ import { type FileMapper, InvalidModelError, type MappedFile, throwIfAborted, Un
 import type { ChatTemplateSources, Checkpoint, CheckpointTensor, TokenizerSource } from './checkpoint.ts';
 import { closeAll } from './io/close-all.ts';
 import { isFile, readJsonObject, readSmallFile } from './io/read-json.ts';
-import { isConv1d } from './quantized/conv1d.ts';
-import type { Quantization } from './quantized/quantization.ts';
-import { quantizedTensors } from './quantized/quantized-tensors.ts';
-import { readQuantization } from './quantized/read-quantization.ts';
+import { isConv1d } from './prequantized/conv1d.ts';
+import type { Quantization } from './prequantized/quantization.ts';
+import { quantizedTensors } from './prequantized/quantized-tensors.ts';
+import { readQuantization } from './prequantized/read-quantization.ts';
 import { readSafetensors } from './safetensors/read-safetensors.ts';
 import { indexFileName, readShardIndex, type ShardIndex } from './safetensors/shard-index.ts';
 
