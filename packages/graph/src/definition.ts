@@ -69,3 +69,18 @@ export function vectorLength(weight: Weight): number {
   if (weight.role !== 'vector') throw new InvalidArgumentError(`${weight.name} is a matrix, a vector is needed here.`);
   return weight.shape[0]!;
 }
+
+/** All experts have the shapes of the first, which take rows of `hidden` columns. */
+export function requireExpertShapes(experts: readonly Expert[], hidden: number): void {
+  const expertWidth = experts[0] ? matrixShape(experts[0].gate)[0] : 0;
+  for (const { gate, up, down } of experts) {
+    for (const [weight, shape] of [
+      [gate, [expertWidth, hidden]],
+      [up, [expertWidth, hidden]],
+      [down, [hidden, expertWidth]],
+    ] as const) {
+      if (matrixShape(weight).join() === shape.join()) continue;
+      throw new InvalidArgumentError(`${weight.name} is [${weight.shape}], expected [${shape}].`);
+    }
+  }
+}

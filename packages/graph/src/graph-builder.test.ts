@@ -100,6 +100,22 @@ describe('GraphBuilder', () => {
     );
   });
 
+  it('takes experts of one shape only', () => {
+    const { g, x } = start();
+    const router = g.linear(x, g.weight('gate.weight', [2, 8]));
+    const expert = (e: number, width: number) => ({
+      gate: g.weight(`experts.${e}.gate.weight`, [width, 8]),
+      up: g.weight(`experts.${e}.up.weight`, [width, 8]),
+      down: g.weight(`experts.${e}.down.weight`, [8, width]),
+    });
+    const routing = { name: 'mlp', activation: 'silu', numExpertsPerToken: 1, normalizeWeights: true } as const;
+    expect(() => g.moeMlp(x, router, [expert(0, 4), expert(1, 6)], routing)).toThrow(
+      'experts.1.gate.weight is [6,8], expected [4,8].',
+    );
+    expect(() => g.moeMlp(x, router, [expert(0, 4)], routing)).toThrow(/router logits\): got a width of 2, expected 1/);
+    expect(g.moeMlp(x, router, [expert(0, 4), expert(2, 4)], routing).width).toBe(8);
+  });
+
   it.each<[string, (parts: ReturnType<typeof start>) => unknown, RegExp]>([
     ['a norm of another width', ({ g, x }) => g.rmsNorm(x, g.weight('n.weight', [9]), 1e-5), /n: .*8, expected 9/],
     ['a matrix of other columns', ({ g, x }) => g.linear(x, g.weight('p.weight', [4, 9])), /p: .*8, expected 9/],

@@ -13,6 +13,7 @@ import {
   type ModelShape,
   type MoeAttributes,
   matrixShape,
+  requireExpertShapes,
   type StoredForm,
   type Value,
   vectorLength,
@@ -236,15 +237,7 @@ export class GraphBuilder {
   moeMlp(x: Value, routerLogits: Value, experts: readonly Expert[], attributes: MoeAttributes): Value {
     const { name, activation, numExpertsPerToken, normalizeWeights } = attributes;
     this.#sameWidth(`${name} (router logits)`, routerLogits.width, experts.length);
-    for (const { gate, up, down } of experts) {
-      const [expertWidth, hidden] = matrixShape(gate);
-      this.#sameWidth(boundaryOf(gate), x.width, hidden);
-      for (const [weight, shape] of [[up, [expertWidth, hidden]] as const, [down, [hidden, expertWidth]] as const]) {
-        if (matrixShape(weight).join() !== shape.join()) {
-          throw new InvalidArgumentError(`${weight.name} is [${weight.shape}], expected [${shape}].`);
-        }
-      }
-    }
+    requireExpertShapes(experts, x.width);
     const out = this.#value(name, x.rows, x.width);
     this.#nodes.push({
       kind: 'moe-mlp',
