@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Checkpoint } from '@hearth/checkpoint';
-import { numericsVersion, throwIfAborted } from '@hearth/core';
+import { numericsVersion, type RopeSpec, throwIfAborted } from '@hearth/core';
 import type { Recodings } from './recodings.ts';
 
 /** Bytes that are looked at in each tensor. Two trainings of a model differ in nearly every weight. */
@@ -8,12 +8,14 @@ const sampleBytes = 1024;
 
 /**
  * A name for what a model computes: SHA-256 over the numerics version, the headers and configuration, a sample from the
- * middle of every tensor, and the types that weights are put into on load. Saved sessions carry it. Reads about a kilobyte a
- * tensor, not the file; it tells models apart, it does not prove that a file is undamaged.
+ * middle of every tensor, the types that weights are put into on load, and the rotary frequencies, which for some models
+ * follow from the configured context length. Saved sessions carry it. Reads about a kilobyte a tensor, not the file; it tells
+ * models apart, it does not prove that a file is undamaged.
  */
 export async function modelFingerprint(
   checkpoint: Checkpoint,
   recodings: Recodings,
+  ropes: readonly RopeSpec[],
   signal?: AbortSignal,
 ): Promise<string> {
   const hash = createHash('sha256').update(`hearth numerics ${numericsVersion}\n${checkpoint.headerHash}\n`);
@@ -24,5 +26,10 @@ export async function modelFingerprint(
     hash.update(`${name}\n`).update(await file.read(offset + Math.floor((byteLength - length) / 2), length));
   }
   for (const name of [...recodings.keys()].sort()) hash.update(`${name} as ${recodings.get(name)}\n`);
+  for (const { invFreq, attentionScaling } of ropes) {
+    hash
+      .update(`rope ${attentionScaling}\n`)
+      .update(new Uint8Array(invFreq.buffer, invFreq.byteOffset, invFreq.byteLength));
+  }
   return hash.digest('hex');
 }

@@ -310,6 +310,25 @@ describe('loadWeights', () => {
     );
   });
 
+  it('gives another fingerprint for another configured context length only where the rotary frequencies follow from it', async () => {
+    const fingerprints = async (path: string) => {
+      const found = new Set<string>();
+      for (const contextLength of [512, 1024, 2048]) {
+        const model = await loadModel(path, { backend, contextLength });
+        found.add(model.info.fingerprint);
+        await model.dispose();
+      }
+      return found.size;
+    };
+    expect(await fingerprints(tinyLlama)).toBe(1);
+    const dynamic = (json: Record<string, unknown>) => {
+      json.max_position_embeddings = 1024;
+      json.rope_scaling = { rope_type: 'dynamic', factor: 2 };
+    };
+    // Up to the length that the model was made for nothing is scaled.
+    await withChangedFile('config.json', dynamic, async (path) => expect(await fingerprints(path)).toBe(2));
+  });
+
   it.each([
     [{ cacheDtype: 'q8' }, /cacheDtype must be one of f32, f16/],
     [{ cacheTokens: 10 }, /cacheTokens must be a whole number from 64/],

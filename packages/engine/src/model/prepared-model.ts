@@ -139,7 +139,7 @@ export class PreparedModel {
     let executable: Executable | undefined;
     try {
       throwIfAborted(signal);
-      const fingerprint = await modelFingerprint(checkpoint, recodings, signal);
+      const fingerprint = await modelFingerprint(checkpoint, recodings, definition.graph.ropes, signal);
       weights = await backend.loadWeights(definition.weights, recodedSources(sources, recodings, backend, signal), {
         signal,
         onProgress: (progress) => onProgress?.({ phase: 'weights', ...progress }),
