@@ -33,18 +33,23 @@ void put_block(const uint8_t* canonical, int64_t lane, uint8_t*& tile) {
   }
 }
 
-/// Blocks that are canonical in the file, or that `to_canonical` rewrites.
-template <Dtype dtype, Canonicalize to_canonical = nullptr>
+/// Blocks that are canonical in the file.
+template <Dtype dtype>
 void pack_blocks(int64_t columns, const uint8_t* source, int64_t lane, uint8_t* tile) {
   constexpr DtypeInfo kInfo = dtype_info(dtype);
   for (int64_t block = 0; block < columns / kInfo.block_elements; ++block, source += kInfo.block_bytes) {
-    if constexpr (to_canonical == nullptr) {
-      put_block<dtype>(source, lane, tile);
-    } else {
-      uint8_t canonical[kInfo.packed_block_bytes];
-      to_canonical(source, canonical);
-      put_block<dtype>(canonical, lane, tile);
-    }
+    put_block<dtype>(source, lane, tile);
+  }
+}
+
+/// Blocks that are rewritten first.
+template <Dtype dtype, Canonicalize to_canonical>
+void pack_rewritten(int64_t columns, const uint8_t* source, int64_t lane, uint8_t* tile) {
+  constexpr DtypeInfo kInfo = dtype_info(dtype);
+  for (int64_t block = 0; block < columns / kInfo.block_elements; ++block, source += kInfo.block_bytes) {
+    uint8_t canonical[kInfo.packed_block_bytes];
+    to_canonical(source, canonical);
+    put_block<dtype>(canonical, lane, tile);
   }
 }
 
@@ -59,18 +64,18 @@ PackRow row_packer(Dtype dtype) {
     case Dtype::q8_0: return pack_blocks<Dtype::q8_0>;
     case Dtype::q4_0: return pack_blocks<Dtype::q4_0>;
     case Dtype::q4_1: return pack_blocks<Dtype::q4_1>;
-    case Dtype::q5_0: return pack_blocks<Dtype::q5_0, canonical_q5_0>;
-    case Dtype::q5_1: return pack_blocks<Dtype::q5_1, canonical_q5_1>;
+    case Dtype::q5_0: return pack_rewritten<Dtype::q5_0, canonical_q5_0>;
+    case Dtype::q5_1: return pack_rewritten<Dtype::q5_1, canonical_q5_1>;
     case Dtype::iq4_nl: return pack_blocks<Dtype::iq4_nl>;
-    case Dtype::q2_k: return pack_blocks<Dtype::q2_k, canonical_q2_k>;
-    case Dtype::q3_k: return pack_blocks<Dtype::q3_k, canonical_q3_k>;
-    case Dtype::q4_k: return pack_blocks<Dtype::q4_k, canonical_q4_k>;
-    case Dtype::q5_k: return pack_blocks<Dtype::q5_k, canonical_q5_k>;
-    case Dtype::q6_k: return pack_blocks<Dtype::q6_k, canonical_q6_k>;
-    case Dtype::iq4_xs: return pack_blocks<Dtype::iq4_xs, canonical_iq4_xs>;
-    case Dtype::int4_g32: return pack_blocks<Dtype::int4_g32, canonical_int4_g32>;
-    case Dtype::int4_g128: return pack_blocks<Dtype::int4_g128, canonical_int4_g128>;
-    case Dtype::f8_e4m3: return pack_blocks<Dtype::f8_e4m3, canonical_f8_e4m3>;
+    case Dtype::q2_k: return pack_rewritten<Dtype::q2_k, canonical_q2_k>;
+    case Dtype::q3_k: return pack_rewritten<Dtype::q3_k, canonical_q3_k>;
+    case Dtype::q4_k: return pack_rewritten<Dtype::q4_k, canonical_q4_k>;
+    case Dtype::q5_k: return pack_rewritten<Dtype::q5_k, canonical_q5_k>;
+    case Dtype::q6_k: return pack_rewritten<Dtype::q6_k, canonical_q6_k>;
+    case Dtype::iq4_xs: return pack_rewritten<Dtype::iq4_xs, canonical_iq4_xs>;
+    case Dtype::int4_g32: return pack_rewritten<Dtype::int4_g32, canonical_int4_g32>;
+    case Dtype::int4_g128: return pack_rewritten<Dtype::int4_g128, canonical_int4_g128>;
+    case Dtype::f8_e4m3: return pack_rewritten<Dtype::f8_e4m3, canonical_f8_e4m3>;
   }
   return nullptr;
 }
