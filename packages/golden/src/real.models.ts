@@ -43,8 +43,8 @@ for (const [index, model] of goldens.entries()) {
       await expectSameTokens(path, native, model);
     });
 
-    // The reference takes minutes for a small model; that both backends give the same bits is tested elsewhere.
-    if (index === 0) {
+    // The reference takes minutes for these and half an hour for larger ones.
+    if (model.sizeBytes < 1e9) {
       it('in float32 on the reference: the greedy tokens of Transformers', async () => {
         await expectSameTokens(path, reference, model);
       });
