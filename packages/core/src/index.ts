@@ -13,7 +13,14 @@ export {
   type StepOutput,
   type StepResult,
 } from './backend/backend.ts';
-export { checkFileRange, DerivedFile, type FileMapper, type MappedFile, MemoryFile } from './backend/files.ts';
+export {
+  checkFileRange,
+  DerivedFile,
+  type FileMapper,
+  type FileRange,
+  type MappedFile,
+  MemoryFile,
+} from './backend/files.ts';
 export type { LoadWeightsOptions, WeightSource, WeightSpec, Weights } from './backend/weights.ts';
 export {
   AbortError,

@@ -1,4 +1,4 @@
-import { DerivedFile } from '@hearth/core';
+import { DerivedFile, type FileRange } from '@hearth/core';
 
 /**
  * A file that is worked out slab by slab. Whoever reads front to back makes each slab once and has one in memory at a time.
@@ -6,15 +6,17 @@ import { DerivedFile } from '@hearth/core';
  * @param path names the origin in messages
  * @param slabBytes length of every slab but the last, which may be shorter
  * @param makeSlab gives the whole slab of that number, counted from 0
+ * @param origin what it is made from: samples are taken there, so that none keeps a slab in memory
  */
 export function slabFile(
   path: string,
   size: number,
   slabBytes: number,
   makeSlab: (index: number) => Promise<Uint8Array>,
+  origin: FileRange,
 ): DerivedFile {
   let current: { readonly index: number; readonly bytes: Promise<Uint8Array> } | undefined;
-  return new DerivedFile(path, size, async (offset, length) => {
+  const derive = async (offset: number, length: number) => {
     const bytes = new Uint8Array(length);
     for (let filled = 0; filled < length; ) {
       const at = offset + filled;
@@ -31,5 +33,6 @@ export function slabFile(
       if (start + part.length === slab.length && current?.index === index) current = undefined;
     }
     return bytes;
-  });
+  };
+  return new DerivedFile(path, size, derive, origin);
 }

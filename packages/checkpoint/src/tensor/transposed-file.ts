@@ -39,7 +39,7 @@ export function transposedFile(
   }
 
   const path = `${tensor.file.path} (${tensor.name}, transposed)`;
-  return slabFile(path, tensor.byteLength, slabRows * rowBytes, makeSlab);
+  return slabFile(path, tensor.byteLength, slabRows * rowBytes, makeSlab, tensor);
 }
 
 async function* storedElements(

@@ -56,6 +56,13 @@ export class MemoryFile implements MappedFile {
   async close(): Promise<void> {}
 }
 
+/** A stretch of a file. */
+export interface FileRange {
+  readonly file: MappedFile;
+  readonly offset: number;
+  readonly byteLength: number;
+}
+
 /**
  * A file whose bytes are worked out from others when they are asked for: a transposed matrix, 4-bit codes put into another
  * order, weights quantized on load. `close` does nothing: the files behind it have owners of their own.
@@ -63,15 +70,23 @@ export class MemoryFile implements MappedFile {
 export class DerivedFile implements MappedFile {
   readonly path: string;
   readonly size: number;
+  /** Where the bytes that most of it is made from lie, for who wants to tell files apart without working them out. */
+  readonly origin: FileRange | undefined;
   readonly #derive: (offset: number, length: number) => Promise<Uint8Array>;
 
   /**
    * @param path names the origin in messages
    * @param derive gives exactly `length` bytes from `offset`, which is within the file
    */
-  constructor(path: string, size: number, derive: (offset: number, length: number) => Promise<Uint8Array>) {
+  constructor(
+    path: string,
+    size: number,
+    derive: (offset: number, length: number) => Promise<Uint8Array>,
+    origin?: FileRange,
+  ) {
     this.path = path;
     this.size = size;
+    this.origin = origin;
     this.#derive = derive;
   }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Checkpoint } from '@hearth/checkpoint';
-import { numericsVersion, type RopeSpec, throwIfAborted } from '@hearth/core';
+import { DerivedFile, type FileRange, numericsVersion, type RopeSpec, throwIfAborted } from '@hearth/core';
 import type { Recodings } from './recodings.ts';
 
 /** Bytes that are looked at in each tensor. Two trainings of a model differ in nearly every weight. */
@@ -21,7 +21,7 @@ export async function modelFingerprint(
   const hash = createHash('sha256').update(`hearth numerics ${numericsVersion}\n${checkpoint.headerHash}\n`);
   for (const name of [...checkpoint.tensors.keys()].sort()) {
     throwIfAborted(signal);
-    const { file, offset, byteLength } = checkpoint.tensors.get(name)!;
+    const { file, offset, byteLength } = storedRange(checkpoint.tensors.get(name)!);
     const length = Math.min(sampleBytes, byteLength);
     hash.update(`${name}\n`).update(await file.read(offset + Math.floor((byteLength - length) / 2), length));
   }
@@ -32,4 +32,9 @@ export async function modelFingerprint(
       .update(new Uint8Array(invFreq.buffer, invFreq.byteOffset, invFreq.byteLength));
   }
   return hash.digest('hex');
+}
+
+/** What lies on disk of a tensor: repacking a matrix for the sake of a kilobyte would cost as much as loading it. */
+function storedRange(range: FileRange): FileRange {
+  return (range.file instanceof DerivedFile && range.file.origin) || range;
 }

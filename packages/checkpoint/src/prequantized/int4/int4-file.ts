@@ -27,10 +27,11 @@ export function int4File(matrix: Int4Matrix, maxSlabBytes = slabBytes): DerivedF
   // Eight rows share the words of zero points.
   const slabRows = Math.max(8, 8 * Math.floor(maxSlabBytes / rowBytes / 8));
   const path = `${qweight.file.path} (${name}, packed from ${qweight.name})`;
-  return slabFile(path, rows * rowBytes, slabRows * rowBytes, (index) => {
+  const makeSlab = (index: number) => {
     const first = index * slabRows;
     return packedRows(matrix, first, Math.min(slabRows, rows - first));
-  });
+  };
+  return slabFile(path, rows * rowBytes, slabRows * rowBytes, makeSlab, qweight);
 }
 
 /** @param first a multiple of 8, as is `numRows` */
