@@ -1,9 +1,7 @@
+import { iq4Codes } from '../tensor/formats/iq4-formats.ts';
 import { type EncodeBlock, writeNibbles } from './blocks-of-32.ts';
 import { writeHalf } from './half-field.ts';
 import { nearestWithin, valueOfLargestMagnitude } from './search-scale.ts';
-
-/** The 16 values that a code stands for, ascending: closer together around zero. */
-const levels = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113] as const;
 
 /** Scales that are tried, in units of the outermost level. */
 const trials = 7;
@@ -37,12 +35,12 @@ function searchLevelScale(values: Float32Array): number {
   let bestScale = 0;
   let bestGain = 0;
   for (let trial = -trials; trial <= trials; trial++) {
-    const tried = extreme / (levels[0] + trial);
+    const tried = extreme / (iq4Codes[0]! + trial);
     let sumXLevel = 0;
     let sumLevelLevel = 0;
     for (let i = 0; i < values.length; i++) {
       const value = values[i]!;
-      const level = levels[levelOf(value, tried)]!;
+      const level = iq4Codes[levelOf(value, tried)]!;
       const weight = value * value;
       sumXLevel += weight * value * level;
       sumLevelLevel += weight * level * level;
@@ -60,6 +58,6 @@ function levelOf(value: number, scale: number): number {
   if (scale === 0) return 8;
   const wanted = value / scale;
   let index = 0;
-  while (index < 15 && 2 * wanted > levels[index]! + levels[index + 1]!) index++;
+  while (index < 15 && 2 * wanted > iq4Codes[index]! + iq4Codes[index + 1]!) index++;
   return index;
 }
