@@ -2,7 +2,7 @@ import { type Graph, GraphBuilder, type Value } from '@hearth/graph';
 import { headsOf, projectHeads, rotate } from './blocks/attention.ts';
 import { ConfigReader } from './blocks/config-reader.ts';
 import { type DecoderConfig, parseDecoderConfig } from './blocks/decoder-config.ts';
-import { gatedMlp, languageModelHead, linear, rmsNorm } from './blocks/layers.ts';
+import { gatedMlp, languageModelHead, linear, preNormLayer, rmsNorm } from './blocks/layers.ts';
 import { isTied, modelDefinition } from './blocks/model-definition.ts';
 import { refuseOtherSettings } from './blocks/refuse-settings.ts';
 import { maxContextLength, type RopeConfig, ropeSpec } from './blocks/rope/rope-spec.ts';
@@ -49,17 +49,10 @@ function attention(g: GraphBuilder, config: LlamaConfig, x: Value, ropeTable: Va
 
 function decoderLayer(g: GraphBuilder, config: LlamaConfig, x: Value, ropeTable: Value, prefix: string): Value {
   const { intermediateSize, rmsNormEps: eps, mlpBias: hasBias } = config;
-  const attended = attention(
-    g,
-    config,
-    rmsNorm(g, x, `${prefix}.input_layernorm`, eps),
-    ropeTable,
-    `${prefix}.self_attn`,
-  );
-  const residual = g.add(x, attended, { name: `${prefix}.attn_residual` });
-  const normed = rmsNorm(g, residual, `${prefix}.post_attention_layernorm`, eps);
-  const transformed = gatedMlp(g, normed, `${prefix}.mlp`, { activation: 'silu', intermediateSize, hasBias });
-  return g.add(residual, transformed, { name: prefix });
+  return preNormLayer(g, x, prefix, eps, {
+    attention: (normed) => attention(g, config, normed, ropeTable, `${prefix}.self_attn`),
+    mlp: (normed) => gatedMlp(g, normed, `${prefix}.mlp`, { activation: 'silu', intermediateSize, hasBias }),
+  });
 }
 
 /** The whole model: token ids -> hidden rows and logits. */

@@ -3,7 +3,7 @@ import { headsOf, projectHeads, rotate } from './blocks/attention.ts';
 import { ConfigReader } from './blocks/config-reader.ts';
 import { type DecoderConfig, parseDecoderConfig } from './blocks/decoder-config.ts';
 import { windowRange } from './blocks/layer-windows.ts';
-import { gatedMlp, languageModelHead, linear, rmsNorm } from './blocks/layers.ts';
+import { gatedMlp, languageModelHead, linear, preNormLayer, rmsNorm } from './blocks/layers.ts';
 import { isTied, modelDefinition } from './blocks/model-definition.ts';
 import { refuseOtherSettings } from './blocks/refuse-settings.ts';
 import { maxContextLength, type RopeConfig, ropeSpec } from './blocks/rope/rope-spec.ts';
@@ -51,12 +51,10 @@ function attention(g: GraphBuilder, config: MistralConfig, x: Value, ropeTable: 
 
 function decoderLayer(g: GraphBuilder, config: MistralConfig, x: Value, ropeTable: Value, prefix: string): Value {
   const { intermediateSize, rmsNormEps: eps } = config;
-  const normed = rmsNorm(g, x, `${prefix}.input_layernorm`, eps);
-  const attended = attention(g, config, normed, ropeTable, `${prefix}.self_attn`);
-  const residual = g.add(x, attended, { name: `${prefix}.attn_residual` });
-  const postNormed = rmsNorm(g, residual, `${prefix}.post_attention_layernorm`, eps);
-  const transformed = gatedMlp(g, postNormed, `${prefix}.mlp`, { activation: 'silu', intermediateSize });
-  return g.add(residual, transformed, { name: prefix });
+  return preNormLayer(g, x, prefix, eps, {
+    attention: (normed) => attention(g, config, normed, ropeTable, `${prefix}.self_attn`),
+    mlp: (normed) => gatedMlp(g, normed, `${prefix}.mlp`, { activation: 'silu', intermediateSize }),
+  });
 }
 
 /** The whole model: token ids -> hidden rows and logits. */

@@ -3,7 +3,7 @@ import { headsOf, rotate } from './blocks/attention.ts';
 import { ConfigReader } from './blocks/config-reader.ts';
 import { type DecoderConfig, parseDecoderConfig } from './blocks/decoder-config.ts';
 import { windowRange } from './blocks/layer-windows.ts';
-import { languageModelHead, linear, rmsNorm } from './blocks/layers.ts';
+import { languageModelHead, linear, preNormLayer, rmsNorm } from './blocks/layers.ts';
 import { isTied, modelDefinition } from './blocks/model-definition.ts';
 import { refuseOtherSettings } from './blocks/refuse-settings.ts';
 import { maxContextLength, type RopeConfig, ropeSpec } from './blocks/rope/rope-spec.ts';
@@ -76,16 +76,10 @@ function phi3ForCausalLM(config: Phi3Config, isTied: boolean, contextLength: num
   let x = g.embed(embedTokens);
   for (let layer = 0; layer < config.numHiddenLayers; layer++) {
     const prefix = `model.layers.${layer}`;
-    const normed = rmsNorm(g, x, `${prefix}.input_layernorm`, eps);
-    const attended = attention(g, config, normed, ropeTable, `${prefix}.self_attn`);
-    const residual = g.add(x, attended, { name: `${prefix}.attn_residual` });
-    const transformed = mlp(
-      g,
-      config,
-      rmsNorm(g, residual, `${prefix}.post_attention_layernorm`, eps),
-      `${prefix}.mlp`,
-    );
-    x = g.add(residual, transformed, { name: prefix });
+    x = preNormLayer(g, x, prefix, eps, {
+      attention: (normed) => attention(g, config, normed, ropeTable, `${prefix}.self_attn`),
+      mlp: (normed) => mlp(g, config, normed, `${prefix}.mlp`),
+    });
   }
   const hidden = rmsNorm(g, g.outputRows(x), 'model.norm', eps);
   return g.outputs({ hidden, logits: languageModelHead(g, hidden, embedTokens, { isTied }) });

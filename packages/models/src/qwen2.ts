@@ -3,7 +3,7 @@ import { headsOf, projectHeads, rotate } from './blocks/attention.ts';
 import { ConfigReader } from './blocks/config-reader.ts';
 import { type DecoderConfig, parseDecoderConfig } from './blocks/decoder-config.ts';
 import { type LayerWindows, readQwenWindows } from './blocks/layer-windows.ts';
-import { gatedMlp, languageModelHead, linear, rmsNorm } from './blocks/layers.ts';
+import { gatedMlp, languageModelHead, linear, preNormLayer, rmsNorm } from './blocks/layers.ts';
 import { isTied, modelDefinition } from './blocks/model-definition.ts';
 import { refuseOtherSettings } from './blocks/refuse-settings.ts';
 import { maxContextLength, type RopeConfig, ropeSpec } from './blocks/rope/rope-spec.ts';
@@ -66,12 +66,10 @@ function qwen2ForCausalLM(config: Qwen2Config, isTied: boolean, contextLength: n
   let x = g.embed(embedTokens);
   for (const [layer, window] of config.windows.entries()) {
     const prefix = `model.layers.${layer}`;
-    const normed = rmsNorm(g, x, `${prefix}.input_layernorm`, eps);
-    const attended = attention(g, config, normed, ropeTable, window, `${prefix}.self_attn`);
-    const residual = g.add(x, attended, { name: `${prefix}.attn_residual` });
-    const postNormed = rmsNorm(g, residual, `${prefix}.post_attention_layernorm`, eps);
-    const transformed = gatedMlp(g, postNormed, `${prefix}.mlp`, { activation: 'silu', intermediateSize });
-    x = g.add(residual, transformed, { name: prefix });
+    x = preNormLayer(g, x, prefix, eps, {
+      attention: (normed) => attention(g, config, normed, ropeTable, window, `${prefix}.self_attn`),
+      mlp: (normed) => gatedMlp(g, normed, `${prefix}.mlp`, { activation: 'silu', intermediateSize }),
+    });
   }
   const hidden = rmsNorm(g, g.outputRows(x), 'model.norm', eps);
   return g.outputs({ hidden, logits: languageModelHead(g, hidden, embedTokens, { isTied }) });

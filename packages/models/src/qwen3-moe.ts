@@ -3,7 +3,7 @@ import { type Graph, GraphBuilder, type Value } from '@hearth/graph';
 import { ConfigReader } from './blocks/config-reader.ts';
 import { type DecoderConfig, parseDecoderConfig, size } from './blocks/decoder-config.ts';
 import { windowRange } from './blocks/layer-windows.ts';
-import { gatedMlp, languageModelHead, linear, rmsNorm } from './blocks/layers.ts';
+import { gatedMlp, languageModelHead, linear, preNormLayer, rmsNorm } from './blocks/layers.ts';
 import { isTied, modelDefinition } from './blocks/model-definition.ts';
 import { qwen3Attention } from './blocks/qwen3-attention.ts';
 import { refuseOtherSettings } from './blocks/refuse-settings.ts';
@@ -79,14 +79,13 @@ function qwen3MoeForCausalLM(config: Qwen3MoeConfig, isTied: boolean, contextLen
   let x = g.embed(embedTokens);
   for (const [layer, isSparse] of config.isSparse.entries()) {
     const prefix = `model.layers.${layer}`;
-    const normed = rmsNorm(g, x, `${prefix}.input_layernorm`, eps);
-    const attended = qwen3Attention(g, config, normed, ropeTable, slidingWindow, `${prefix}.self_attn`);
-    const residual = g.add(x, attended, { name: `${prefix}.attn_residual` });
-    const postNormed = rmsNorm(g, residual, `${prefix}.post_attention_layernorm`, eps);
-    const transformed = isSparse
-      ? sparseMlp(g, config, postNormed, `${prefix}.mlp`)
-      : gatedMlp(g, postNormed, `${prefix}.mlp`, { activation: 'silu', intermediateSize });
-    x = g.add(residual, transformed, { name: prefix });
+    x = preNormLayer(g, x, prefix, eps, {
+      attention: (normed) => qwen3Attention(g, config, normed, ropeTable, slidingWindow, `${prefix}.self_attn`),
+      mlp: (normed) =>
+        isSparse
+          ? sparseMlp(g, config, normed, `${prefix}.mlp`)
+          : gatedMlp(g, normed, `${prefix}.mlp`, { activation: 'silu', intermediateSize }),
+    });
   }
   const hidden = rmsNorm(g, g.outputRows(x), 'model.norm', eps);
   return g.outputs({ hidden, logits: languageModelHead(g, hidden, embedTokens, { isTied }) });

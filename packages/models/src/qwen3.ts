@@ -2,7 +2,7 @@ import { type Graph, GraphBuilder } from '@hearth/graph';
 import { ConfigReader } from './blocks/config-reader.ts';
 import { type DecoderConfig, parseDecoderConfig } from './blocks/decoder-config.ts';
 import { type LayerWindows, readQwenWindows } from './blocks/layer-windows.ts';
-import { gatedMlp, languageModelHead, rmsNorm } from './blocks/layers.ts';
+import { gatedMlp, languageModelHead, preNormLayer, rmsNorm } from './blocks/layers.ts';
 import { isTied, modelDefinition } from './blocks/model-definition.ts';
 import { qwen3Attention } from './blocks/qwen3-attention.ts';
 import { refuseOtherSettings } from './blocks/refuse-settings.ts';
@@ -45,12 +45,10 @@ function qwen3ForCausalLM(config: Qwen3Config, isTied: boolean, contextLength: n
   let x = g.embed(embedTokens);
   for (const [layer, window] of config.windows.entries()) {
     const prefix = `model.layers.${layer}`;
-    const normed = rmsNorm(g, x, `${prefix}.input_layernorm`, eps);
-    const attended = qwen3Attention(g, config, normed, ropeTable, window, `${prefix}.self_attn`);
-    const residual = g.add(x, attended, { name: `${prefix}.attn_residual` });
-    const postNormed = rmsNorm(g, residual, `${prefix}.post_attention_layernorm`, eps);
-    const transformed = gatedMlp(g, postNormed, `${prefix}.mlp`, { activation: 'silu', intermediateSize });
-    x = g.add(residual, transformed, { name: prefix });
+    x = preNormLayer(g, x, prefix, eps, {
+      attention: (normed) => qwen3Attention(g, config, normed, ropeTable, window, `${prefix}.self_attn`),
+      mlp: (normed) => gatedMlp(g, normed, `${prefix}.mlp`, { activation: 'silu', intermediateSize }),
+    });
   }
   const hidden = rmsNorm(g, g.outputRows(x), 'model.norm', eps);
   return g.outputs({ hidden, logits: languageModelHead(g, hidden, embedTokens, { isTied }) });

@@ -35,6 +35,25 @@ export function gatedMlp(
   return linear(g, activated, `${prefix}.down_proj`, x.width, hasBias);
 }
 
+/**
+ * A decoder layer that normalises before attention and before its MLP, each added to what it read.
+ * [tokens, hidden] -> [tokens, hidden]
+ *
+ * @param parts attention and MLP of the family, [tokens, hidden] -> [tokens, hidden]
+ */
+export function preNormLayer(
+  g: GraphBuilder,
+  x: Value,
+  prefix: string,
+  eps: number,
+  parts: { readonly attention: (x: Value) => Value; readonly mlp: (x: Value) => Value },
+): Value {
+  const attended = parts.attention(rmsNorm(g, x, `${prefix}.input_layernorm`, eps));
+  const residual = g.add(x, attended, { name: `${prefix}.attn_residual` });
+  const transformed = parts.mlp(rmsNorm(g, residual, `${prefix}.post_attention_layernorm`, eps));
+  return g.add(residual, transformed, { name: prefix });
+}
+
 /** Logits over the vocabulary, from the embedding table when the two are tied. [outputs, hidden] -> [outputs, vocabSize] */
 export function languageModelHead(
   g: GraphBuilder,
