@@ -56,7 +56,11 @@ export function addModelOptions(command: Command): Command {
 export function addLoadOptions(command: Command): Command {
   command
     .option('--context <n>', 'positions of the context', (text) => parseWhole(text, '--context', 1))
-    .addOption(new Option('--cache-type <type>', 'type of the KV cache').choices(['f16', 'f32']).default('f16'))
+    .addOption(
+      new Option('--cache-type <type>', 'type of the KV cache; q8 takes about half the memory of f16')
+        .choices(['f16', 'f32', 'q8'] satisfies CacheDtype[])
+        .default('f16'),
+    )
     .option('--quantize <type>', 'put the weights into this type while they are loaded: q8_0, q4_k ...', (text) =>
       parseStorageDtype(text, '--quantize'),
     );

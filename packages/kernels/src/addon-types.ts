@@ -117,7 +117,7 @@ export const dtypeNumbers: Readonly<Record<WeightDtype, number>> = {
 };
 
 /** Numbers of native/cache/paged_cache.h. */
-export const cacheDtypeNumbers: Readonly<Record<CacheDtype, number>> = { f32: 0, f16: 1 };
+export const cacheDtypeNumbers: Readonly<Record<CacheDtype, number>> = { f32: 0, f16: 1, q8: 2 };
 
 /** Numbers of native/step/executable.h. */
 export const outputNumbers: Readonly<Record<Exclude<StepOutput['kind'], 'sample'>, number>> = {

@@ -103,7 +103,10 @@ class CpuBackend implements Backend {
     }
     checkProgram(program);
     const { dtype, blockSize, numBlocks } = options.cache;
-    if (!Object.hasOwn(cacheDtypeNumbers, dtype)) throw new InvalidArgumentError(`There is no cache type ${dtype}.`);
+    const { cacheDtypes } = this.info;
+    if (!cacheDtypes.includes(dtype)) {
+      throw new InvalidArgumentError(`cache.dtype must be one of ${cacheDtypes.join(', ')}, got ${String(dtype)}.`);
+    }
     const indices = program.weights.map((spec) => weights.indexOf(spec));
     const words = encodeProgram(program, indices);
     const cache = Int32Array.of(cacheDtypeNumbers[dtype], blockSize, numBlocks);

@@ -25,6 +25,8 @@ describe('the contract', () => {
     [32, 'f16'],
     [64, 'f16'],
     [64, 'f32'],
+    [32, 'q8'],
+    [64, 'q8'],
   ] as const)('gives the same logits with blocks of %i, shuffled (%s)', async (blockSize, cacheDtype) => {
     const inOrder = cacheDtype === 'f16' ? whole : await prefill(await tinyLlama({ cacheDtype }), tokens);
     const executable = await tinyLlama({ blockSize, cacheDtype });

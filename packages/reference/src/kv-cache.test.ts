@@ -1,4 +1,4 @@
-import { f16ToF32, f32ToF16, InvalidArgumentError } from '@hearth/core';
+import { type CacheDtype, f16ToF32, f32ToF16, InvalidArgumentError } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { randomFloats, seededRandom } from './__fixtures__/random.ts';
 import { ReferenceKvCache } from './kv-cache.ts';
@@ -8,7 +8,7 @@ const layers = [
   { numKvHeads: 1, headDim: 5, group: 0 },
 ];
 
-function filled(dtype: 'f32' | 'f16', blockSize = 16, numBlocks = 6) {
+function filled(dtype: CacheDtype, blockSize = 16, numBlocks = 6) {
   const cache = new ReferenceKvCache(layers, { dtype, blockSize, numBlocks });
   const random = seededRandom(1);
   for (const [layer, { numKvHeads, headDim }] of layers.entries()) {
@@ -20,10 +20,28 @@ function filled(dtype: 'f32' | 'f16', blockSize = 16, numBlocks = 6) {
   return cache;
 }
 
-describe.each(['f32', 'f16'] as const)('the %s cache', (dtype) => {
+/** What a cache gives back for vectors of `headDim` values, in plain arithmetic. */
+function stored(dtype: CacheDtype, values: Float32Array, headDim: number): Float32Array {
+  if (dtype === 'f32') return values;
+  if (dtype === 'f16') return values.map((value) => f16ToF32(f32ToF16(value)));
+  return values.map((value, i) => {
+    const start = i - (i % headDim);
+    const amax = Math.max(...values.subarray(start, start + headDim).map(Math.abs));
+    return halfToEven(Math.fround(value * Math.fround(127 / amax))) * Math.fround(amax / 127);
+  });
+}
+
+function halfToEven(value: number): number {
+  const floor = Math.floor(value);
+  const rest = value - floor;
+  return rest > 0.5 || (rest === 0.5 && floor % 2 !== 0) ? floor + 1 : floor;
+}
+
+describe.each(['f32', 'f16', 'q8'] as const)('the %s cache', (dtype) => {
   it('gives the bytes of a block over all layers', () => {
-    // 2 · 16 positions · (2 · 3 + 1 · 5) values
-    expect(filled(dtype).bytesPerBlock).toBe(2 * 16 * 11 * (dtype === 'f32' ? 4 : 2));
+    // (2 · 3 + 1 · 5) values; with q8 also 3 scales
+    const bytesPerPosition = { f32: 11 * 4, f16: 11 * 2, q8: 11 + 3 * 4 }[dtype];
+    expect(filled(dtype).bytesPerBlock).toBe(2 * 16 * bytesPerPosition);
   });
 
   it.each([16, 32, 64])(
@@ -36,7 +54,7 @@ describe.each(['f32', 'f16'] as const)('the %s cache', (dtype) => {
       for (let p = 0; p < numPositions; p++) {
         cache.write(0, 'k', cache.slotOf(table, p), keys.subarray(p * 6, (p + 1) * 6));
       }
-      const rounded = dtype === 'f32' ? keys : keys.map((value) => f16ToF32(f32ToF16(value)));
+      const rounded = stored(dtype, keys, 3);
       const { k, v } = await cache.readLayer(0, table, numPositions);
       expect(k).toEqual(rounded);
       expect(v).toEqual(new Float32Array(numPositions * 6));
@@ -109,5 +127,40 @@ describe('what an f16 cache cannot hold', () => {
   ])('%f: misfit at %j', (value, misfit) => {
     const cache = new ReferenceKvCache(layers, { dtype: 'f16', blockSize: 16, numBlocks: 1 });
     expect(cache.write(0, 'v', 3, Float32Array.of(1, 2, value, 4, 5, 6))).toBe(misfit);
+  });
+});
+
+describe('a q8 cache', () => {
+  /** What head 1 of layer 0 gives back for three values; head 0 is far larger, and of no influence. */
+  function roundTrip(...values: number[]): number[] {
+    const cache = new ReferenceKvCache(layers, { dtype: 'q8', blockSize: 16, numBlocks: 1 });
+    expect(cache.write(0, 'k', 5, Float32Array.of(1e6, -1e6, 1e6, ...values))).toBeNull();
+    const head = new Float32Array(6 * 3);
+    cache.readHead(0, 'k', 1, Int32Array.of(0), 5, 6, head);
+    return [...head.subarray(15)];
+  }
+
+  it('rounds codes half to even, and gives the largest magnitude the code 127', () => {
+    expect(roundTrip(127, 0.5, 1.5)).toEqual([127, 0, 2]);
+    expect(roundTrip(-127, -2.5, 3.49)).toEqual([-127, -2, 3]);
+    expect(roundTrip(-2, 2, 1)).toEqual([-2, 2, 64 * Math.fround(2 / 127)].map(Math.fround));
+  });
+
+  it('makes vectors zero that are too small for a scale', () => {
+    expect(roundTrip(2 ** -120, 0, 0)[0]).toBeCloseTo(2 ** -120, 40);
+    expect(roundTrip(2 ** -120, 0, 0)[0]).toBeGreaterThan(0);
+    expect(roundTrip(0.99 * 2 ** -120, -(2 ** -121), 0)).toEqual([0, 0, 0]);
+    expect(roundTrip(0, -0, 0)).toEqual([0, 0, 0]);
+  });
+
+  it.each([
+    [Number.NaN, 4],
+    [Number.NEGATIVE_INFINITY, 4],
+    [3e38, null],
+    // The largest float: its 127th part is rounded up, so 127 times it is too large.
+    [3.4028234663852886e38, 4],
+  ])('%f: misfit at %j', (value, misfit) => {
+    const cache = new ReferenceKvCache(layers, { dtype: 'q8', blockSize: 16, numBlocks: 1 });
+    expect(cache.write(0, 'v', 3, Float32Array.of(1, 2, 3, 4, value, 6))).toBe(misfit);
   });
 });

@@ -3,22 +3,15 @@ import {
   type CacheDtype,
   type CacheLayerSpec,
   type CacheOptions,
-  f16Values,
-  f32ToF16,
   InvalidArgumentError,
   type KvCache,
 } from '@hearth/core';
-
-/** The float of every f16 bit pattern. */
-const halves = f16Values();
-
-/** Keys or values of one layer, [numBlocks, blockSize, numKvHeads, headDim], as floats or as f16 bits. */
-type Plane = Float32Array | Uint16Array;
+import { type CachePart, type CachePlane, createPlane } from './cache-plane.ts';
 
 interface LayerPlanes {
   readonly spec: CacheLayerSpec;
-  readonly k: Plane;
-  readonly v: Plane;
+  readonly k: CachePlane;
+  readonly v: CachePlane;
 }
 
 /**
@@ -37,30 +30,18 @@ export class ReferenceKvCache implements KvCache {
     this.blockSize = blockSize;
     this.numBlocks = numBlocks;
     this.#layers = layers.map((spec) => {
-      const length = numBlocks * blockSize * spec.numKvHeads * spec.headDim;
-      const plane = () => (dtype === 'f16' ? new Uint16Array(length) : new Float32Array(length));
+      const plane = () => createPlane(dtype, spec, numBlocks * blockSize);
       return { spec, k: plane(), v: plane() };
     });
-    this.bytesPerBlock = this.#layers.reduce((sum, { k, v }) => sum + (k.byteLength + v.byteLength) / numBlocks, 0);
+    this.bytesPerBlock = [...this.#parts()].reduce((sum, part) => sum + part.byteLength / numBlocks, 0);
   }
 
   /**
    * Rounds `row` [numKvHeads · headDim] to the cache type and stores it at a slot (see `slotOf`).
-   * @returns the index of the first value that the type cannot hold, or null; the row is stored up to it
+   * @returns the index of the first value that the type cannot hold, or null; what is stored is then undefined
    */
   write(layer: number, which: 'k' | 'v', slot: number, row: Float32Array): number | null {
-    const plane = this.#layers[layer]![which];
-    const start = slot * row.length;
-    if (plane instanceof Float32Array) {
-      plane.set(row, start);
-      return null;
-    }
-    for (let i = 0; i < row.length; i++) {
-      const bits = f32ToF16(row[i]!);
-      if ((bits & 0x7c00) === 0x7c00) return i; // infinity or NaN
-      plane[start + i] = bits;
-    }
-    return null;
+    return this.#layers[layer]![which].write(slot, row);
   }
 
   /**
@@ -76,13 +57,7 @@ export class ReferenceKvCache implements KvCache {
     out: Float32Array,
   ): void {
     const { spec, [which]: plane } = this.#layers[layer]!;
-    const { numKvHeads, headDim } = spec;
-    for (let p = first; p < end; p++) {
-      const start = (this.slotOf(table, p) * numKvHeads + kvHead) * headDim;
-      const to = p * headDim;
-      if (plane instanceof Float32Array) out.set(plane.subarray(start, start + headDim), to);
-      else for (let d = 0; d < headDim; d++) out[to + d] = halves[plane[start + d]!]!;
-    }
+    for (let p = first; p < end; p++) plane.read(this.slotOf(table, p), kvHead, out, p * spec.headDim);
   }
 
   /** Where position p lies: its place among all positions of all blocks. */
@@ -97,9 +72,9 @@ export class ReferenceKvCache implements KvCache {
 
   async zeroBlocks(blocks: Int32Array): Promise<void> {
     this.#checkBlocks(blocks);
-    for (const plane of this.#planes()) {
-      const size = plane.length / this.numBlocks;
-      for (const block of blocks) plane.fill(0, block * size, (block + 1) * size);
+    for (const part of this.#parts()) {
+      const size = part.length / this.numBlocks;
+      for (const block of blocks) part.fill(0, block * size, (block + 1) * size);
     }
   }
 
@@ -109,9 +84,9 @@ export class ReferenceKvCache implements KvCache {
     if (from.length !== to.length) {
       throw new InvalidArgumentError(`${from.length} blocks cannot be copied to ${to.length} blocks.`);
     }
-    for (const plane of this.#planes()) {
-      const size = plane.length / this.numBlocks;
-      for (const [i, block] of from.entries()) plane.copyWithin(to[i]! * size, block * size, (block + 1) * size);
+    for (const part of this.#parts()) {
+      const size = part.length / this.numBlocks;
+      for (const [i, block] of from.entries()) part.copyWithin(to[i]! * size, block * size, (block + 1) * size);
     }
   }
 
@@ -120,10 +95,10 @@ export class ReferenceKvCache implements KvCache {
     const bytes = new Uint8Array(blocks.length * this.bytesPerBlock);
     let at = 0;
     for (const block of blocks) {
-      for (const plane of this.#planes()) {
-        const part = blockBytes(plane, block, this.numBlocks);
-        bytes.set(part, at);
-        at += part.length;
+      for (const part of this.#parts()) {
+        const stretch = blockBytes(part, block, this.numBlocks);
+        bytes.set(stretch, at);
+        at += stretch.length;
       }
     }
     return bytes;
@@ -138,10 +113,10 @@ export class ReferenceKvCache implements KvCache {
     }
     let at = 0;
     for (const block of blocks) {
-      for (const plane of this.#planes()) {
-        const part = blockBytes(plane, block, this.numBlocks);
-        part.set(bytes.subarray(at, at + part.length));
-        at += part.length;
+      for (const part of this.#parts()) {
+        const stretch = blockBytes(part, block, this.numBlocks);
+        stretch.set(bytes.subarray(at, at + stretch.length));
+        at += stretch.length;
       }
     }
   }
@@ -160,15 +135,12 @@ export class ReferenceKvCache implements KvCache {
       );
     }
     this.#checkBlocks(blockTable.subarray(0, numBlocks));
-    const width = planes.spec.numKvHeads * planes.spec.headDim;
-    const read = (plane: Plane) => {
-      const out = new Float32Array(numPositions * width);
+    const { numKvHeads, headDim } = planes.spec;
+    const read = (plane: CachePlane) => {
+      const out = new Float32Array(numPositions * numKvHeads * headDim);
       for (let p = 0; p < numPositions; p++) {
-        const start = this.slotOf(blockTable, p) * width;
-        for (let i = 0; i < width; i++) {
-          const stored = plane[start + i]!;
-          out[p * width + i] = plane instanceof Uint16Array ? halves[stored]! : stored;
-        }
+        const slot = this.slotOf(blockTable, p);
+        for (let head = 0; head < numKvHeads; head++) plane.read(slot, head, out, (p * numKvHeads + head) * headDim);
       }
       return out;
     };
@@ -180,10 +152,10 @@ export class ReferenceKvCache implements KvCache {
     this.#layers = [];
   }
 
-  *#planes(): Iterable<Plane> {
+  *#parts(): Iterable<CachePart> {
     for (const { k, v } of this.#layers) {
-      yield k;
-      yield v;
+      yield* k.parts;
+      yield* v.parts;
     }
   }
 
@@ -196,9 +168,9 @@ export class ReferenceKvCache implements KvCache {
   }
 }
 
-function blockBytes(plane: Plane, block: number, numBlocks: number): Uint8Array {
-  const size = plane.byteLength / numBlocks;
-  return new Uint8Array(plane.buffer, plane.byteOffset + block * size, size);
+function blockBytes(part: CachePart, block: number, numBlocks: number): Uint8Array {
+  const size = part.byteLength / numBlocks;
+  return new Uint8Array(part.buffer, part.byteOffset + block * size, size);
 }
 
 /** The blocks of one sequence. */

@@ -2,7 +2,7 @@ import { plainFileMapper } from '@hearth/checkpoint';
 import {
   type Backend,
   type BackendInfo,
-  type CacheOptions,
+  type CacheDtype,
   type CompileOptions,
   checkProgram,
   DisposedError,
@@ -21,6 +21,8 @@ import { loadWeights } from './load-weights.ts';
 import { ReferenceExecutable } from './reference-executable.ts';
 import { type BoundWeights, ReferenceWeights } from './reference-weights.ts';
 
+const cacheDtypes: readonly CacheDtype[] = ['f32', 'f16', 'q8'];
+
 /**
  * The backend in plain TypeScript: every op as its formula reads, each rounding written out. Slow, and the definition of
  * the right answer: fast backends are held to its bits.
@@ -37,7 +39,7 @@ class ReferenceBackend implements Backend {
     variant: 'typescript',
     numThreads: 1,
     weightDtypes: Object.keys(weightDtypes) as WeightDtype[],
-    cacheDtypes: ['f32', 'f16'],
+    cacheDtypes,
     canSampleInStep: false,
   };
   readonly fileMapper: FileMapper = plainFileMapper;
@@ -112,14 +114,10 @@ function checkOptions({ maxTokens, maxOutputRows, cache }: CompileOptions): void
       throw new InvalidArgumentError(`${name} must be a positive integer, got ${value}.`);
     }
   }
-  const allowed: { blockSize: readonly CacheOptions['blockSize'][]; dtype: readonly CacheOptions['dtype'][] } = {
-    blockSize: [16, 32, 64],
-    dtype: ['f32', 'f16'],
-  };
-  if (!allowed.blockSize.includes(blockSize)) {
-    throw new InvalidArgumentError(`cache.blockSize must be ${allowed.blockSize.join(' or ')}, got ${blockSize}.`);
+  if (![16, 32, 64].includes(blockSize)) {
+    throw new InvalidArgumentError(`cache.blockSize must be 16, 32 or 64, got ${blockSize}.`);
   }
-  if (!allowed.dtype.includes(dtype)) {
-    throw new InvalidArgumentError(`cache.dtype must be ${allowed.dtype.join(' or ')}, got ${dtype}.`);
+  if (!cacheDtypes.includes(dtype)) {
+    throw new InvalidArgumentError(`cache.dtype must be one of ${cacheDtypes.join(', ')}, got ${dtype}.`);
   }
 }

@@ -53,7 +53,11 @@ export interface BackendInfo {
   readonly canSampleInStep: boolean;
 }
 
-export type CacheDtype = 'f32' | 'f16';
+/**
+ * How keys and values are stored. `q8`: 8-bit codes with one f32 scale for each position and KV head, about half the bytes of
+ * `f16` (docs/numerics.md, write-cache).
+ */
+export type CacheDtype = 'f32' | 'f16' | 'q8';
 
 export interface CompileOptions {
   /** Most tokens in one step. */

@@ -29,7 +29,10 @@ export interface ModelLimits {
 }
 
 export interface LoadWeightsOptions {
-  /** Type of keys and values in the cache. Default: `f16`. */
+  /**
+   * Type of keys and values in the cache: `f16` (default), `q8` for twice the positions in the same memory, `f32` for the
+   * models whose keys f16 cannot hold. Other than `cacheTokens` it changes results.
+   */
   readonly cacheDtype?: CacheDtype | undefined;
   /** Positions that the cache holds over all sessions, at least `contextLength`. Default: `contextLength`. */
   readonly cacheTokens?: number | undefined;

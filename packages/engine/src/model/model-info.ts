@@ -47,9 +47,14 @@ export interface ModelInfo extends ModelHeader {
   readonly backend: BackendInfo;
 }
 
-const cacheElementBytes: Readonly<Record<CacheDtype, number>> = { f32: 4, f16: 2 };
+/** Bytes of the keys, or the values, of one position and KV head. */
+const cacheVectorBytes: Readonly<Record<CacheDtype, (headDim: number) => number>> = {
+  f32: (headDim) => 4 * headDim,
+  f16: (headDim) => 2 * headDim,
+  q8: (headDim) => headDim + 4,
+};
 
 /** Bytes of keys and values of one position, over all layers. */
 export function kvBytesPerToken(layers: readonly CacheLayerSpec[], dtype: CacheDtype): number {
-  return layers.reduce((sum, layer) => sum + 2 * layer.numKvHeads * layer.headDim * cacheElementBytes[dtype], 0);
+  return layers.reduce((sum, layer) => sum + 2 * layer.numKvHeads * cacheVectorBytes[dtype](layer.headDim), 0);
 }

@@ -1,3 +1,4 @@
+import { largestCode, roundToInteger, smallestAmax } from '../int8-codes.ts';
 import { blockElements } from '../matrix.ts';
 import type { Rows } from '../rows.ts';
 
@@ -12,12 +13,6 @@ export interface QuantizedRows {
   /** Sum of the codes of each half block, [numRows, width / 16] */
   readonly halfSums: Int32Array;
 }
-
-/** Blocks whose largest magnitude is below it become zero; 127 / amax would overflow for smaller ones. */
-const smallestAmax = 2 ** -120;
-
-/** Adding and subtracting it rounds a double of magnitude below 2^51 to an integer, halves to even. */
-const roundToInteger = 1.5 * 2 ** 52;
 
 /**
  * Per block of 32: scale = max|x| / 127, code = x · (127 / max|x|) rounded half to even
@@ -39,8 +34,8 @@ export function quantizeActivations(x: Rows, numRows: number, columnOrder: Uint3
       let amax = 0;
       for (let i = start; i < start + blockElements; i++) amax = Math.max(amax, Math.abs(ordered[i]!));
       if (amax < smallestAmax) continue;
-      scales[(t * width + start) / blockElements] = amax / 127;
-      const inverse = fround(127 / amax);
+      scales[(t * width + start) / blockElements] = amax / largestCode;
+      const inverse = fround(largestCode / amax);
       for (let i = start; i < start + blockElements; i++) {
         const code = fround(ordered[i]! * inverse) + roundToInteger - roundToInteger;
         codes[t * width + i] = code;
