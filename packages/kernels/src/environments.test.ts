@@ -149,7 +149,13 @@ describe('the addon', () => {
   });
 });
 
-const avx2Objects = join(dirname(addonPath), '../CMakeFiles/hearth_kernels.dir/native/kernels/avx2');
+const objects = join(dirname(addonPath), '../CMakeFiles/hearth_kernels.dir/native/kernels');
+/** Folders of variants that were compiled with instruction sets of their own, and the Isa that their templates are made for. */
+const variantFolders = [
+  ['avx2', 'hearth::Avx2'],
+  ['avx_vnni', 'hearth::AvxVnni'],
+  ['avx512_vnni', 'hearth::Avx512Vnni'],
+] as const;
 
 describe.runIf(process.platform === 'linux')('its symbols', () => {
   const nm = (...args: string[]) => execFileSync('nm', args, { encoding: 'utf8' }).trim().split('\n');
@@ -160,15 +166,16 @@ describe.runIf(process.platform === 'linux')('its symbols', () => {
   });
 
   // A cached build brings the addon without the objects that it was linked from.
-  it.runIf(existsSync(avx2Objects))('that could replace those of other files are not compiled for AVX2', () => {
+  const built = variantFolders.filter(([folder]) => existsSync(join(objects, folder)));
+  it.each(built)('that could replace those of other files are not compiled for %s', (folder, isa) => {
     // A function that is inline in a header is compiled into every file that uses it, and the linker keeps any one copy: were
     // it that of an AVX2 file, the portable variant would run it on processors without AVX2.
-    const files = readdirSync(avx2Objects).filter((name) => name.endsWith('.o'));
+    const files = readdirSync(join(objects, folder)).filter((name) => name.endsWith('.o'));
     expect(files.length).toBeGreaterThan(2);
     for (const file of files) {
-      const weak = nm('-C', '--defined-only', join(avx2Objects, file)).filter((line) => /^\S+ [WVu] /.test(line));
+      const weak = nm('-C', '--defined-only', join(objects, folder, file)).filter((line) => /^\S+ [WVu] /.test(line));
       expect(weak.length).toBeGreaterThan(0);
-      expect(weak.filter((line) => !line.includes('hearth::Avx2'))).toEqual([]);
+      expect(weak.filter((line) => !line.includes(isa))).toEqual([]);
     }
   });
 });

@@ -30,28 +30,37 @@ CpuidLeaf cpuid(uint32_t leaf, uint32_t subleaf) {
   return r;
 }
 
-/// Whether the operating system saves the wide registers on a task switch; without it the instructions fault.
-bool system_saves_ymm() {
+/// The register states that the operating system saves on a task switch (XCR0); without them the instructions fault.
+uint64_t saved_states() {
   constexpr uint32_t kOsxsave = 1u << 27;
-  if ((cpuid(1, 0).ecx & kOsxsave) == 0) return false;
+  if ((cpuid(1, 0).ecx & kOsxsave) == 0) return 0;
 #if defined(_MSC_VER)
-  const uint64_t xcr0 = _xgetbv(0);
+  return _xgetbv(0);
 #else
   uint32_t low = 0, high = 0;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  const uint64_t xcr0 = low;
+  return low;
 #endif
-  return (xcr0 & 6) == 6;  // SSE and AVX state
 }
 
 uint32_t detect() {
-  if (!system_saves_ymm()) return 0;
+  constexpr uint64_t kSseAndAvx = 0x06;
+  constexpr uint64_t kMasksAndZmm = 0xe0;
+  const uint64_t states = saved_states();
+  if ((states & kSseAndAvx) != kSseAndAvx) return 0;
   const CpuidLeaf basic = cpuid(1, 0);
   const CpuidLeaf extended = cpuid(7, 0);
+  const CpuidLeaf more = extended.eax >= 1 ? cpuid(7, 1) : CpuidLeaf();
+  const auto has = [](uint32_t word, int bit) { return (word >> bit & 1) != 0; };
   uint32_t features = 0;
-  if ((basic.ecx & 1u << 12) != 0) features |= kFma;
-  if ((basic.ecx & 1u << 29) != 0) features |= kF16c;
-  if ((extended.ebx & 1u << 5) != 0) features |= kAvx2;
+  if (has(basic.ecx, 12)) features |= kFma;
+  if (has(basic.ecx, 29)) features |= kF16c;
+  if (has(extended.ebx, 5)) features |= kAvx2;
+  if (has(more.eax, 4)) features |= kAvxVnni;
+  if ((states & kMasksAndZmm) == kMasksAndZmm) {
+    if (has(extended.ebx, 16) && has(extended.ebx, 17) && has(extended.ebx, 30) && has(extended.ebx, 31)) features |= kAvx512;
+    if (has(extended.ecx, 11)) features |= kAvx512Vnni;
+  }
   return features;
 }
 
@@ -73,6 +82,9 @@ std::vector<std::string> cpu_feature_names(uint32_t features) {
   if ((features & kAvx2) != 0) names.emplace_back("avx2");
   if ((features & kFma) != 0) names.emplace_back("fma");
   if ((features & kF16c) != 0) names.emplace_back("f16c");
+  if ((features & kAvxVnni) != 0) names.emplace_back("avxvnni");
+  if ((features & kAvx512) != 0) names.emplace_back("avx512");
+  if ((features & kAvx512Vnni) != 0) names.emplace_back("avx512_vnni");
   return names;
 }
 

@@ -12,6 +12,10 @@ enum CpuFeature : uint32_t {
   kAvx2 = 1u << 0,
   kFma = 1u << 1,
   kF16c = 1u << 2,
+  kAvxVnni = 1u << 3,
+  /// F, BW, DQ and VL together: what every server processor with AVX-512 since 2017 has.
+  kAvx512 = 1u << 4,
+  kAvx512Vnni = 1u << 5,
 };
 
 /// Bits of CpuFeature; asked once.

@@ -6,33 +6,30 @@
 #if defined(HEARTH_HAS_AVX2)
 #include "kernels/avx2/variant.h"
 #endif
+#if defined(HEARTH_HAS_AVX_VNNI)
+#include "kernels/avx_vnni/variant.h"
+#endif
+#if defined(HEARTH_HAS_AVX512_VNNI)
+#include "kernels/avx512_vnni/variant.h"
+#endif
 
 namespace hearth {
 namespace {
 
-const KernelTable& portable_kernels() {
-  static const KernelTable table = [] {
-    KernelTable t{};
-    add_portable_row_kernels(t);
-    add_portable_linear_kernels(t);
-    add_portable_attention_kernels(t);
-    return t;
-  }();
-  return table;
-}
+using AddKernels = void (*)(KernelTable& table);
 
-#if defined(HEARTH_HAS_AVX2)
-const KernelTable& avx2_kernels() {
+/// The table that a variant's three files fill, once.
+template <AddKernels add_row, AddKernels add_linear, AddKernels add_attention>
+const KernelTable& kernels() {
   static const KernelTable table = [] {
     KernelTable t{};
-    add_avx2_row_kernels(t);
-    add_avx2_linear_kernels(t);
-    add_avx2_attention_kernels(t);
+    add_row(t);
+    add_linear(t);
+    add_attention(t);
     return t;
   }();
   return table;
 }
-#endif
 
 /// "avx2 (needs avx2, fma, f16c), portable"
 std::string list_variants() {
@@ -56,10 +53,20 @@ std::string list_variants() {
 
 const std::vector<Variant>& all_variants() {
   static const std::vector<Variant> variants = {
-#if defined(HEARTH_HAS_AVX2)
-      {"avx2", "x86-64 with 256-bit integer products, fused multiply-add and half floats", kAvx2 | kFma | kF16c, avx2_kernels},
+#if defined(HEARTH_HAS_AVX512_VNNI)
+      {"avx512-vnni", "x86-64 with AVX-512 and its 8-bit dot products", kAvx2 | kFma | kF16c | kAvx512 | kAvx512Vnni,
+       kernels<add_avx512_vnni_row_kernels, add_avx512_vnni_linear_kernels, add_avx512_vnni_attention_kernels>},
 #endif
-      {"portable", "plain C++ for any processor", 0, portable_kernels},
+#if defined(HEARTH_HAS_AVX_VNNI)
+      {"avx-vnni", "x86-64 with AVX2 and 8-bit dot products", kAvx2 | kFma | kF16c | kAvxVnni,
+       kernels<add_avx_vnni_row_kernels, add_avx_vnni_linear_kernels, add_avx_vnni_attention_kernels>},
+#endif
+#if defined(HEARTH_HAS_AVX2)
+      {"avx2", "x86-64 with 256-bit integer products, fused multiply-add and half floats", kAvx2 | kFma | kF16c,
+       kernels<add_avx2_row_kernels, add_avx2_linear_kernels, add_avx2_attention_kernels>},
+#endif
+      {"portable", "plain C++ for any processor", 0,
+       kernels<add_portable_row_kernels, add_portable_linear_kernels, add_portable_attention_kernels>},
   };
   return variants;
 }

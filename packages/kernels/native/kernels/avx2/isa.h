@@ -17,10 +17,14 @@ namespace hearth {
 alignas(32) static const int32_t kAvx2MaskWindow[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 
 struct Avx2 {
+  using Tile = Avx2;
+  using Wide = Avx2;
+  static constexpr int kVectorTiles = 1;
+  static constexpr bool kHasWideDots = false;
   /// One token: 4 tiles keep four streams of weights in flight (82-91% of raw read bandwidth against 75% with one).
   /// More: 2 x 4 accumulators, their weights and an activation fill the 16 registers; 1 x 4 is 15-20% slower.
-  static constexpr int kDecodeTiles = 4;
-  static constexpr int kTiles = 2;
+  static constexpr int kDecodeVectors = 4;
+  static constexpr int kVectors = 2;
   static constexpr int kTokens = 4;
   static constexpr int kBundleRows = 4;
 
@@ -136,8 +140,8 @@ struct Avx2 {
     return _mm256_or_si256(rows, _mm256_slli_epi32(rows, 16));
   }
   static HEARTH_INLINE Dots no_dots() { return _mm256_setzero_si256(); }
-  static HEARTH_INLINE Dots offsets(const ActivationBlock& x) { return _mm256_set1_epi32(x.offset_pair); }
-  static HEARTH_INLINE Dots upper_offsets(const ActivationBlock& x) { return _mm256_set1_epi32(x.upper_offset_pair); }
+  static HEARTH_INLINE Dots offsets(const ActivationBlock& x) { return _mm256_set1_epi32(x.offset); }
+  static HEARTH_INLINE Dots upper_offsets(const ActivationBlock& x) { return _mm256_set1_epi32(x.upper_offset); }
   static HEARTH_INLINE Dots lower_offsets(const ActivationBlock& x) { return _mm256_sub_epi16(offsets(x), upper_offsets(x)); }
   static HEARTH_INLINE Dots shifted(Dots d, int shift) {
     return shift > 0 ? _mm256_slli_epi16(d, shift) : shift < 0 ? _mm256_srai_epi16(d, -shift) : d;
@@ -158,19 +162,8 @@ struct Avx2 {
   }
 
   static HEARTH_INLINE void quantize_block(const float* x, ActivationBlock* out) {
-    const F8 v0 = load(x), v1 = load(x + 8), v2 = load(x + 16), v3 = load(x + 24);
-    const F8 sign = _mm256_set1_ps(-0.0f);
-    const F8 largest = max(max(_mm256_andnot_ps(sign, v0), _mm256_andnot_ps(sign, v1)),
-                           max(_mm256_andnot_ps(sign, v2), _mm256_andnot_ps(sign, v3)));
-    const float amax = max_lane(largest);
-    const bool is_zero = amax < 0x1p-120f;
-    const float scale = is_zero ? 0.0f : amax / 127.0f;
-    const F8 inverse = broadcast(is_zero ? 0.0f : 127.0f / amax);
-    const __m256i i0 = _mm256_cvtps_epi32(mul(v0, inverse)), i1 = _mm256_cvtps_epi32(mul(v1, inverse));
-    const __m256i i2 = _mm256_cvtps_epi32(mul(v2, inverse)), i3 = _mm256_cvtps_epi32(mul(v3, inverse));
-    // The packs work within 128-bit halves; the permutation puts the groups of four back in order.
-    const __m256i interleaved = _mm256_packs_epi16(_mm256_packs_epi32(i0, i1), _mm256_packs_epi32(i2, i3));
-    const __m256i codes = _mm256_permutevar8x32_epi32(interleaved, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    float scale;
+    const __m256i codes = quantized_codes(x, &scale);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out->codes), codes);
     // Sums of neighbours, then of the even and of the odd 16-bit lanes of each half: at most 8 · 127 in magnitude.
     __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), codes);
@@ -179,10 +172,25 @@ struct Avx2 {
     const __m128i upper = _mm256_extracti128_si256(pairs, 1);
     const __m128i sums = _mm_add_epi16(_mm256_castsi256_si128(pairs), upper);
     const int32_t sum = _mm_cvtsi128_si32(_mm_madd_epi16(sums, _mm_set1_epi16(1)));
-    out->offset_pair = _mm_cvtsi128_si32(_mm_mullo_epi16(sums, _mm_set1_epi16(-8)));
-    out->upper_offset_pair = _mm_cvtsi128_si32(_mm_mullo_epi16(upper, _mm_set1_epi16(-8)));
+    out->offset = _mm_cvtsi128_si32(_mm_mullo_epi16(sums, _mm_set1_epi16(-8)));
+    out->upper_offset = _mm_cvtsi128_si32(_mm_mullo_epi16(upper, _mm_set1_epi16(-8)));
     out->scale = scale;
     out->scaled_sum = static_cast<float>(sum) * scale;
+  }
+
+ protected:
+  /// The codes and the scale of 32 activations.
+  static HEARTH_INLINE __m256i quantized_codes(const float* x, float* scale) {
+    const F8 v0 = load(x), v1 = load(x + 8), v2 = load(x + 16), v3 = load(x + 24);
+    const float amax = max_lane(max(max(abs(v0), abs(v1)), max(abs(v2), abs(v3))));
+    const bool is_zero = amax < 0x1p-120f;
+    *scale = is_zero ? 0.0f : amax / 127.0f;
+    const F8 inverse = broadcast(is_zero ? 0.0f : 127.0f / amax);
+    const __m256i i0 = _mm256_cvtps_epi32(mul(v0, inverse)), i1 = _mm256_cvtps_epi32(mul(v1, inverse));
+    const __m256i i2 = _mm256_cvtps_epi32(mul(v2, inverse)), i3 = _mm256_cvtps_epi32(mul(v3, inverse));
+    // The packs work within 128-bit halves; the permutation puts the groups of four back in order.
+    const __m256i interleaved = _mm256_packs_epi16(_mm256_packs_epi32(i0, i1), _mm256_packs_epi32(i2, i3));
+    return _mm256_permutevar8x32_epi32(interleaved, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
   }
 
  private:

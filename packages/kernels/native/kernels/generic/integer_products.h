@@ -1,11 +1,12 @@
 #pragma once
 
-// isum = Σ_s sub_s · Σ code · x of one chunk, for TILES tiles x TOKENS tokens, exact in integers (docs/numerics.md,
-// "linear, quantized weights"): the integer part of every quantized type. `block` is the tile's block, tile i's lies
-// i · tile_bytes further; x[t · x_stride] are the activations of token t.
+// isum = Σ_s sub_s · Σ code · x of one chunk, for VECTORS vectors x TOKENS tokens, exact in integers (docs/numerics.md,
+// "linear, quantized weights"): the integer part of every quantized type. `block` is the first tile's block, the next
+// tile's lies tile_bytes further; x[t · x_stride] are the activations of token t.
 //
 // Codes are unsigned bytes for as long as possible, because products of unsigned by signed bytes are what processors
-// add in pairs to 16 bits. Why 16 bits suffice: a lane gets two products of each group. With an offset it starts at
+// have instructions for. With VNNI (Isa::kHasWideDots) they are added to 32 bits, and signed codes take part as code + 128,
+// less an offset of 128. Without, they are added in pairs to 16 bits. Why 16 bits suffice: a lane gets two products of each group. With an offset it starts at
 // -offset · (sum of all activation codes it will meet), so after any number of groups it holds one term for each code:
 // (code - offset) · x where it has been, -offset · x where not, at most offset · 127 each. That is
 //
@@ -24,72 +25,110 @@
 #include "kernels/activation_block.h"
 #include "kernels/compiler.h"
 #include "kernels/generic/block_fields.h"
+#include "kernels/generic/tile_vectors.h"
 
 namespace hearth {
 
 /// Word `group` of the planes of a chunk.
 template <class Isa>
-HEARTH_INLINE typename Isa::Codes load_plane(const uint8_t* chunk, int group) {
-  return Isa::load_codes(chunk + group * kTileRows * 4);
+HEARTH_INLINE typename Isa::Codes load_plane(const uint8_t* chunk, int64_t tile_bytes, int group) {
+  return each_tile<Isa>(chunk + group * kTileRows * 4, tile_bytes, [](const uint8_t* plane) { return Isa::Tile::load_codes(plane); });
 }
 
-/// Codes of group g, elements 4g .. 4g + 3 of a chunk, as unsigned bytes.
+/// Codes of group g, elements 4g .. 4g + 3 of a chunk, as bytes: unsigned ones as they are.
 template <class Isa, int code_bits>
-HEARTH_INLINE typename Isa::Codes load_group(const uint8_t* chunk, int g) {
+HEARTH_INLINE typename Isa::Codes load_group(const uint8_t* chunk, int64_t tile_bytes, int g) {
   using Codes = typename Isa::Codes;
+  const auto plane = [&](int group) { return load_plane<Isa>(chunk, tile_bytes, group); };
   if constexpr (code_bits == 8) {
-    return load_plane<Isa>(chunk, g);
+    return plane(g);
   } else if constexpr (code_bits >= 4) {
-    const Codes nibbles = Isa::bits(load_plane<Isa>(chunk, g % 4), g / 4 * 4, 15);
-    if constexpr (code_bits == 5) return Isa::either(nibbles, Isa::bits(load_plane<Isa>(chunk, 4), g - 4, 16));
-    if constexpr (code_bits == 6) return Isa::either(nibbles, Isa::bits(load_plane<Isa>(chunk, 4 + g % 2), g / 2 * 2 - 4, 48));
+    const Codes nibbles = Isa::bits(plane(g % 4), g / 4 * 4, 15);
+    if constexpr (code_bits == 5) return Isa::either(nibbles, Isa::bits(plane(4), g - 4, 16));
+    if constexpr (code_bits == 6) return Isa::either(nibbles, Isa::bits(plane(4 + g % 2), g / 2 * 2 - 4, 48));
     return nibbles;
   } else {
-    const Codes pairs = Isa::bits(load_plane<Isa>(chunk, g % 2), g / 2 * 2, 3);
-    if constexpr (code_bits == 3) return Isa::either(pairs, Isa::bits(load_plane<Isa>(chunk, 2), g - 2, 4));
+    const Codes pairs = Isa::bits(plane(g % 2), g / 2 * 2, 3);
+    if constexpr (code_bits == 3) return Isa::either(pairs, Isa::bits(plane(2), g - 2, 4));
     return pairs;
   }
 }
 
-/// The offset that 16-bit lanes take off: that of the format, or 16 for codes of 5 bits without one.
-static constexpr int32_t lane_offset(const BlockFormat& format) { return format.code_bits == 5 ? 16 : format.offset; }
+/// Codes that are signed bytes, or become them through the table.
+static constexpr bool has_signed_codes(const BlockFormat& format) {
+  return format.kind == CodeKind::signed_byte || format.kind == CodeKind::table;
+}
+
+/// The same for group g, signed.
+template <class Isa, Dtype dtype>
+HEARTH_INLINE typename Isa::Codes load_signed_group(const uint8_t* chunk, int64_t tile_bytes, int g) {
+  constexpr BlockFormat format = block_format(dtype);
+  const typename Isa::Codes codes = load_group<Isa, format.code_bits>(chunk, tile_bytes, g);
+  if constexpr (format.kind == CodeKind::table) return Isa::look_up(kTableValues, codes);
+  else return codes;
+}
+
+/// The codes of any format as the unsigned bytes that `dot` takes.
+template <class Isa, Dtype dtype>
+HEARTH_INLINE typename Isa::Codes load_unsigned_group(const uint8_t* chunk, int64_t tile_bytes, int g) {
+  constexpr BlockFormat format = block_format(dtype);
+  if constexpr (has_signed_codes(format)) return Isa::unsigned_codes(load_signed_group<Isa, dtype>(chunk, tile_bytes, g));
+  else return load_group<Isa, format.code_bits>(chunk, tile_bytes, g);
+}
+
+/// What the bytes of a group are too large by: that of the format; 128 for signed codes; 16 in 16-bit lanes for codes of
+/// 5 bits that have no offset.
+template <class Isa>
+static constexpr int32_t lane_offset(const BlockFormat& format) {
+  if (has_signed_codes(format)) return 128;
+  return format.code_bits == 5 && !Isa::kHasWideDots ? 16 : format.offset;
+}
 
 /// -offset · Σ x of what a lane will meet, from -8 · Σ x: exact also where it divides.
 template <class Isa, Dtype dtype>
 HEARTH_INLINE typename Isa::Dots start_dots(const ActivationBlock& x, int part) {
   constexpr BlockFormat format = block_format(dtype);
-  constexpr int32_t offset = lane_offset(format);
+  constexpr int32_t offset = lane_offset<Isa>(format);
   if constexpr (offset == 0) {
     return Isa::no_dots();
   } else {
-    constexpr int shift = offset == 4 ? -1 : offset == 8 ? 0 : offset == 16 ? 1 : 2;
+    constexpr int shift = offset == 4 ? -1 : offset == 8 ? 0 : offset == 16 ? 1 : offset == 32 ? 2 : 4;
     if constexpr (format.sub_scales == 2) return Isa::shifted(part == 0 ? Isa::lower_offsets(x) : Isa::upper_offsets(x), shift);
     return Isa::shifted(Isa::offsets(x), shift);
   }
 }
 
-/// sub_s · the sums of a part.
+/// Integer scale `index` of a block, for each row.
 template <class Isa, Dtype dtype>
-HEARTH_INLINE typename Isa::I8 part_total(typename Isa::Dots dots, const uint8_t* block, int64_t sub_scale) {
-  if constexpr (block_format(dtype).sub_scales == 0) return Isa::total(dots);
-  else return Isa::total(dots, Isa::row_scales(sub_scale_bytes<dtype>(block, sub_scale)));
+HEARTH_INLINE typename Isa::RowScales load_sub_scales(const uint8_t* block, int64_t tile_bytes, int64_t index) {
+  return each_tile<Isa>(block, tile_bytes,
+                        [=](const uint8_t* b) { return Isa::Tile::row_scales(sub_scale_bytes<dtype>(b, index)); });
 }
 
-/// Formats whose codes are unsigned: less an offset or a zero point.
-template <class Isa, Dtype dtype, int TILES, int TOKENS>
+/// sub_s · the sums of a part.
+template <class Isa, Dtype dtype>
+HEARTH_INLINE typename Isa::I8 part_total(typename Isa::Dots dots, const uint8_t* block, int64_t tile_bytes, int64_t sub_scale) {
+  if constexpr (block_format(dtype).sub_scales == 0) return Isa::total(dots);
+  else return Isa::total(dots, load_sub_scales<Isa, dtype>(block, tile_bytes, sub_scale));
+}
+
+/// Formats whose codes are unsigned, less an offset or a zero point; with wide dots, all of them.
+template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
 HEARTH_INLINE void unsigned_products(const uint8_t* block, int64_t chunk, int64_t tile_bytes, const ActivationBlock* x,
-                                     int64_t x_stride, typename Isa::I8 (&isum)[TOKENS][TILES]) {
+                                     int64_t x_stride, typename Isa::I8 (&isum)[TOKENS][VECTORS]) {
   constexpr BlockFormat format = block_format(dtype);
   /// Parts of a chunk that have a scale of their own; a part is walked two groups at a time, which share a plane.
   constexpr int kParts = format.sub_scales == 2 ? 2 : 1;
   constexpr int kSteps = 4 / kParts;
+  const int64_t vector_bytes = Isa::kVectorTiles * tile_bytes;
   const uint8_t* codes = block + header_bytes(format) + chunk * chunk_bytes(format);
   HEARTH_UNROLL for (int part = 0; part < kParts; ++part) {
-    typename Isa::Dots dots[TOKENS][TILES];
+    typename Isa::Dots dots[TOKENS][VECTORS];
     HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
-      HEARTH_UNROLL for (int i = 0; i < TILES; ++i) {
+      HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
         if constexpr (format.kind == CodeKind::zero_point) {
-          const typename Isa::RowScales zeros = Isa::load_row_scales(block_half(block + i * tile_bytes, 1));
+          const typename Isa::RowScales zeros = each_tile<Isa>(
+              block + i * vector_bytes, tile_bytes, [](const uint8_t* b) { return Isa::Tile::load_row_scales(block_half(b, 1)); });
           dots[t][i] = Isa::times(Isa::shifted(Isa::offsets(x[t * x_stride]), -3), zeros);
         } else {
           dots[t][i] = start_dots<Isa, dtype>(x[t * x_stride], part);
@@ -98,27 +137,27 @@ HEARTH_INLINE void unsigned_products(const uint8_t* block, int64_t chunk, int64_
     }
     HEARTH_UNROLL for (int step = 0; step < kSteps; ++step) {
       const int g = 4 * part + step;
-      typename Isa::Codes low[TILES], high[TILES];
-      HEARTH_UNROLL for (int i = 0; i < TILES; ++i) {
-        low[i] = load_group<Isa, format.code_bits>(codes + i * tile_bytes, g);
-        high[i] = load_group<Isa, format.code_bits>(codes + i * tile_bytes, g + kSteps);
+      typename Isa::Codes low[VECTORS], high[VECTORS];
+      HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
+        low[i] = load_unsigned_group<Isa, dtype>(codes + i * vector_bytes, tile_bytes, g);
+        high[i] = load_unsigned_group<Isa, dtype>(codes + i * vector_bytes, tile_bytes, g + kSteps);
       }
       HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
         const int8_t* activations = x[t * x_stride].codes;
         const typename Isa::FourCodes x_low = Isa::broadcast_codes(activations + 4 * g);
-        HEARTH_UNROLL for (int i = 0; i < TILES; ++i) dots[t][i] = Isa::dot(dots[t][i], low[i], x_low);
+        HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) dots[t][i] = Isa::dot(dots[t][i], low[i], x_low);
         const typename Isa::FourCodes x_high = Isa::broadcast_codes(activations + 4 * (g + kSteps));
-        HEARTH_UNROLL for (int i = 0; i < TILES; ++i) dots[t][i] = Isa::dot(dots[t][i], high[i], x_high);
+        HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) dots[t][i] = Isa::dot(dots[t][i], high[i], x_high);
       }
     }
-    HEARTH_UNROLL for (int i = 0; i < TILES; ++i) {
-      const uint8_t* tile_block = block + i * tile_bytes;
+    HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
+      const uint8_t* vector_block = block + i * vector_bytes;
       const int64_t sub_scale = chunk * kParts + part;
       HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
-        typename Isa::I8 sum = part_total<Isa, dtype>(dots[t][i], tile_block, sub_scale);
-        if constexpr (lane_offset(format) != format.offset) {
+        typename Isa::I8 sum = part_total<Isa, dtype>(dots[t][i], vector_block, tile_bytes, sub_scale);
+        if constexpr (format.offset == 0 && lane_offset<Isa>(format) == 16) {
           const typename Isa::Dots taken = start_dots<Isa, dtype>(x[t * x_stride], part);
-          sum = Isa::subtract(sum, part_total<Isa, dtype>(taken, tile_block, sub_scale));
+          sum = Isa::subtract(sum, part_total<Isa, dtype>(taken, vector_block, tile_bytes, sub_scale));
         }
         isum[t][i] = part == 0 ? sum : Isa::add(isum[t][i], sum);
       }
@@ -126,32 +165,40 @@ HEARTH_INLINE void unsigned_products(const uint8_t* block, int64_t chunk, int64_
   }
 }
 
-/// Formats whose codes are signed bytes, or become them through the table.
-template <class Isa, Dtype dtype, int TILES, int TOKENS>
+/// Formats with signed codes, where dots are not wide.
+template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
 HEARTH_INLINE void signed_products(const uint8_t* block, int64_t chunk, int64_t tile_bytes, const ActivationBlock* x,
-                                   int64_t x_stride, typename Isa::I8 (&isum)[TOKENS][TILES]) {
+                                   int64_t x_stride, typename Isa::I8 (&isum)[TOKENS][VECTORS]) {
   constexpr BlockFormat format = block_format(dtype);
+  const int64_t vector_bytes = Isa::kVectorTiles * tile_bytes;
   const uint8_t* codes = block + header_bytes(format) + chunk * chunk_bytes(format);
   HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
-    HEARTH_UNROLL for (int i = 0; i < TILES; ++i) isum[t][i] = Isa::zero_integers();
+    HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) isum[t][i] = Isa::zero_integers();
   }
-  [[maybe_unused]] typename Isa::RowScales scales[TILES];
+  [[maybe_unused]] typename Isa::RowScales scales[VECTORS];
   if constexpr (format.sub_scales == 1) {
-    HEARTH_UNROLL for (int i = 0; i < TILES; ++i) scales[i] = Isa::row_scales(sub_scale_bytes<dtype>(block + i * tile_bytes, chunk));
+    HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) scales[i] = load_sub_scales<Isa, dtype>(block + i * vector_bytes, tile_bytes, chunk);
   }
   HEARTH_UNROLL for (int g = 0; g < 8; ++g) {
-    typename Isa::Codes w[TILES];
-    HEARTH_UNROLL for (int i = 0; i < TILES; ++i) {
-      w[i] = load_group<Isa, format.code_bits>(codes + i * tile_bytes, g);
-      if constexpr (format.kind == CodeKind::table) w[i] = Isa::look_up(kTableValues, w[i]);
-    }
+    typename Isa::Codes w[VECTORS];
+    HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) w[i] = load_signed_group<Isa, dtype>(codes + i * vector_bytes, tile_bytes, g);
     HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
       const typename Isa::FourCodes four = Isa::broadcast_codes(x[t * x_stride].codes + 4 * g);
-      HEARTH_UNROLL for (int i = 0; i < TILES; ++i) {
+      HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
         if constexpr (format.sub_scales == 1) isum[t][i] = Isa::signed_dot(isum[t][i], w[i], four, scales[i]);
         else isum[t][i] = Isa::signed_dot(isum[t][i], w[i], four);
       }
     }
+  }
+}
+
+template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
+HEARTH_INLINE void integer_products(const uint8_t* block, int64_t chunk, int64_t tile_bytes, const ActivationBlock* x,
+                                    int64_t x_stride, typename Isa::I8 (&isum)[TOKENS][VECTORS]) {
+  if constexpr (has_signed_codes(block_format(dtype)) && !Isa::kHasWideDots) {
+    signed_products<Isa, dtype, VECTORS, TOKENS>(block, chunk, tile_bytes, x, x_stride, isum);
+  } else {
+    unsigned_products<Isa, dtype, VECTORS, TOKENS>(block, chunk, tile_bytes, x, x_stride, isum);
   }
 }
 

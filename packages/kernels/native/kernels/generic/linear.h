@@ -6,11 +6,13 @@
 // Lane r of an accumulator is row r of its tile. Every output is one float chain in ascending k, whatever the shape of
 // the block around it, so block shapes, chunk borders and thread counts change no bit.
 //
-// The variant names two shapes: Isa::kDecodeTiles tiles for a single token, which keeps that many chains and streams of
-// weights in flight, and Isa::kTiles x Isa::kTokens for more, where each weight vector serves several tokens and each
-// activation several tiles.
+// Tiles are taken kVectorTiles at a time (tile_vectors.h). The variant names two shapes: Isa::kDecodeVectors vectors for a
+// single token, which keeps that many chains and streams of weights in flight, and Isa::kVectors x Isa::kTokens for more,
+// where each weight vector serves several tokens and each activation several vectors. Variants with 16-lane registers name
+// them for both widths: Isa::Wide takes two tiles a vector, and Isa what is left over.
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/compiler.h"
 #include "kernels/generic/linear_plain.h"
@@ -37,65 +39,89 @@ HEARTH_INLINE typename Isa::F8 finish_tile(const LinearTask& task, int64_t tile,
   return Isa::taint(taint, acc);
 }
 
-template <class Isa, Dtype dtype, int TILES, int TOKENS>
-HEARTH_INLINE typename Isa::F8 linear_block(const LinearTask& task, int64_t tile, int64_t token,
-                                            typename Isa::F8 taint) {
-  typename Isa::F8 acc[TOKENS][TILES];
+/// The tiles of one vector.
+template <class Isa>
+HEARTH_INLINE typename Isa::Tile::F8 finish_vector(const LinearTask& task, int64_t tile, int64_t token, typename Isa::F8 acc,
+                                                   typename Isa::Tile::F8 taint) {
+  using Tile = typename Isa::Tile;
+  if constexpr (Isa::kVectorTiles == 1) {
+    return finish_tile<Tile>(task, tile, token, acc, taint);
+  } else {
+    taint = finish_tile<Tile>(task, tile, token, Isa::lower(acc), taint);
+    return finish_tile<Tile>(task, tile + 1, token, Isa::upper(acc), taint);
+  }
+}
+
+template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
+HEARTH_INLINE typename Isa::Tile::F8 linear_block(const LinearTask& task, int64_t tile, int64_t token,
+                                                  typename Isa::Tile::F8 taint) {
+  typename Isa::F8 acc[TOKENS][VECTORS];
   HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
-    HEARTH_UNROLL for (int i = 0; i < TILES; ++i) acc[t][i] = Isa::zero();
+    HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) acc[t][i] = Isa::zero();
   }
   const int64_t tile_bytes = kTileRows * packed_row_bytes(dtype, task.columns);
   const uint8_t* weights = task.packed + tile * tile_bytes;
   if constexpr (is_quantized(dtype)) {
     const int64_t num_blocks = task.columns / kBlockElements;
-    accumulate_quantized<Isa, dtype, TILES, TOKENS>(weights, tile_bytes, task.x_blocks + token * num_blocks, num_blocks, acc);
+    accumulate_quantized<Isa, dtype, VECTORS, TOKENS>(weights, tile_bytes, task.x_blocks + token * num_blocks, num_blocks, acc);
   } else if constexpr (dtype == Dtype::f8_e4m3) {
-    accumulate_scaled<Isa, TILES, TOKENS>(weights, tile_bytes, task.x + token * task.x_stride, task.x_stride, task.columns, acc);
+    accumulate_scaled<Isa, VECTORS, TOKENS>(weights, tile_bytes, task.x + token * task.x_stride, task.x_stride, task.columns, acc);
   } else {
-    accumulate_plain<Isa, dtype, TILES, TOKENS>(weights, tile_bytes, task.x + token * task.x_stride, task.x_stride,
-                                                task.columns, acc);
+    accumulate_plain<Isa, dtype, VECTORS, TOKENS>(weights, tile_bytes, task.x + token * task.x_stride, task.x_stride,
+                                                  task.columns, acc);
   }
   HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
-    HEARTH_UNROLL for (int i = 0; i < TILES; ++i) taint = finish_tile<Isa>(task, tile + i, token + t, acc[t][i], taint);
+    HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
+      taint = finish_vector<Isa>(task, tile + i * Isa::kVectorTiles, token + t, acc[t][i], taint);
+    }
   }
   return taint;
 }
 
 /// The last 1 .. TOKENS - 1 tokens.
-template <class Isa, Dtype dtype, int TILES, int TOKENS>
-HEARTH_INLINE typename Isa::F8 linear_last_tokens(const LinearTask& task, int64_t tile, int64_t token,
-                                                  typename Isa::F8 taint) {
+template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
+HEARTH_INLINE typename Isa::Tile::F8 linear_last_tokens(const LinearTask& task, int64_t tile, int64_t token,
+                                                        typename Isa::Tile::F8 taint) {
   if constexpr (TOKENS > 1) {
-    if (task.last_token - token == TOKENS - 1) return linear_block<Isa, dtype, TILES, TOKENS - 1>(task, tile, token, taint);
-    return linear_last_tokens<Isa, dtype, TILES, TOKENS - 1>(task, tile, token, taint);
+    if (task.last_token - token == TOKENS - 1) return linear_block<Isa, dtype, VECTORS, TOKENS - 1>(task, tile, token, taint);
+    return linear_last_tokens<Isa, dtype, VECTORS, TOKENS - 1>(task, tile, token, taint);
   }
   return taint;
 }
 
-/// All tokens of the task against TILES tiles.
-template <class Isa, Dtype dtype, int TILES>
-HEARTH_INLINE typename Isa::F8 linear_tokens(const LinearTask& task, int64_t tile, typename Isa::F8 taint) {
+/// All tokens of the task against VECTORS vectors.
+template <class Isa, Dtype dtype, int VECTORS>
+HEARTH_INLINE typename Isa::Tile::F8 linear_tokens(const LinearTask& task, int64_t tile, typename Isa::Tile::F8 taint) {
   constexpr int TOKENS = Isa::kTokens;
   int64_t token = task.first_token;
   for (; token + TOKENS <= task.last_token; token += TOKENS) {
-    taint = linear_block<Isa, dtype, TILES, TOKENS>(task, tile, token, taint);
+    taint = linear_block<Isa, dtype, VECTORS, TOKENS>(task, tile, token, taint);
   }
-  return linear_last_tokens<Isa, dtype, TILES, TOKENS>(task, tile, token, taint);
+  return linear_last_tokens<Isa, dtype, VECTORS, TOKENS>(task, tile, token, taint);
+}
+
+/// All tokens of the task against the tiles from *tile on, as far as they fill whole vectors.
+template <class Isa, Dtype dtype>
+HEARTH_INLINE typename Isa::Tile::F8 linear_vectors(const LinearTask& task, int64_t* tile, typename Isa::Tile::F8 taint) {
+  const auto fits = [&](int vectors) { return *tile + vectors * Isa::kVectorTiles <= task.last_tile; };
+  if (task.last_token - task.first_token == 1) {
+    for (; fits(Isa::kDecodeVectors); *tile += Isa::kDecodeVectors * Isa::kVectorTiles) {
+      taint = linear_block<Isa, dtype, Isa::kDecodeVectors, 1>(task, *tile, task.first_token, taint);
+    }
+  }
+  for (; fits(Isa::kVectors); *tile += Isa::kVectors * Isa::kVectorTiles) {
+    taint = linear_tokens<Isa, dtype, Isa::kVectors>(task, *tile, taint);
+  }
+  for (; fits(1); *tile += Isa::kVectorTiles) taint = linear_tokens<Isa, dtype, 1>(task, *tile, taint);
+  return taint;
 }
 
 template <class Isa, Dtype dtype>
 bool linear(const LinearTask& task) {
   typename Isa::F8 taint = Isa::zero();
   int64_t tile = task.first_tile;
-  if (task.last_token - task.first_token == 1) {
-    for (; tile + Isa::kDecodeTiles <= task.last_tile; tile += Isa::kDecodeTiles) {
-      taint = linear_block<Isa, dtype, Isa::kDecodeTiles, 1>(task, tile, task.first_token, taint);
-    }
-  }
-  for (; tile + Isa::kTiles <= task.last_tile; tile += Isa::kTiles) {
-    taint = linear_tokens<Isa, dtype, Isa::kTiles>(task, tile, taint);
-  }
-  for (; tile < task.last_tile; ++tile) taint = linear_tokens<Isa, dtype, 1>(task, tile, taint);
+  if constexpr (!std::is_same<typename Isa::Wide, Isa>::value) taint = linear_vectors<typename Isa::Wide, dtype>(task, &tile, taint);
+  taint = linear_vectors<Isa, dtype>(task, &tile, taint);
   return Isa::is_clean(taint);
 }
 

@@ -8,48 +8,60 @@
 
 #include "kernels/compiler.h"
 #include "kernels/dtype.h"
+#include "kernels/generic/tile_vectors.h"
 
 namespace hearth {
 
-template <class Isa, Dtype dtype>
-HEARTH_INLINE typename Isa::F8 load_weights(const uint8_t* tile, int64_t k) {
-  if constexpr (dtype == Dtype::f32) return Isa::load(reinterpret_cast<const float*>(tile) + k * kTileRows);
-  if constexpr (dtype == Dtype::f16) return Isa::load(reinterpret_cast<const uint16_t*>(tile) + k * kTileRows);
-  if constexpr (dtype == Dtype::bf16) return Isa::load_bf16(reinterpret_cast<const uint16_t*>(tile) + k * kTileRows);
+template <class Tile, Dtype dtype>
+HEARTH_INLINE typename Tile::F8 load_weights(const uint8_t* tile, int64_t k) {
+  if constexpr (dtype == Dtype::f32) return Tile::load(reinterpret_cast<const float*>(tile) + k * kTileRows);
+  if constexpr (dtype == Dtype::f16) return Tile::load(reinterpret_cast<const uint16_t*>(tile) + k * kTileRows);
+  if constexpr (dtype == Dtype::bf16) return Tile::load_bf16(reinterpret_cast<const uint16_t*>(tile) + k * kTileRows);
 }
 
-template <class Isa, Dtype dtype, int TILES, int TOKENS>
+template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
 HEARTH_INLINE void accumulate_plain(const uint8_t* weights, int64_t tile_bytes, const float* x, int64_t x_stride,
-                                    int64_t columns, typename Isa::F8 (&acc)[TOKENS][TILES]) {
+                                    int64_t columns, typename Isa::F8 (&acc)[TOKENS][VECTORS]) {
   using F8 = typename Isa::F8;
+  const int64_t vector_bytes = Isa::kVectorTiles * tile_bytes;
   for (int64_t k = 0; k < columns; ++k) {
-    F8 w[TILES];
-    HEARTH_UNROLL for (int i = 0; i < TILES; ++i) w[i] = load_weights<Isa, dtype>(weights + i * tile_bytes, k);
+    F8 w[VECTORS];
+    HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
+      w[i] = each_tile<Isa>(weights + i * vector_bytes, tile_bytes,
+                            [=](const uint8_t* tile) { return load_weights<typename Isa::Tile, dtype>(tile, k); });
+    }
     HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
       const F8 activation = Isa::broadcast(x[t * x_stride + k]);
-      HEARTH_UNROLL for (int i = 0; i < TILES; ++i) acc[t][i] = Isa::fma(w[i], activation, acc[t][i]);
+      HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) acc[t][i] = Isa::fma(w[i], activation, acc[t][i]);
     }
   }
 }
 
 /// w = scale · code, rounded once.
-template <class Isa, int TILES, int TOKENS>
+template <class Isa, int VECTORS, int TOKENS>
 HEARTH_INLINE void accumulate_scaled(const uint8_t* weights, int64_t tile_bytes, const float* x, int64_t x_stride,
-                                     int64_t columns, typename Isa::F8 (&acc)[TOKENS][TILES]) {
+                                     int64_t columns, typename Isa::F8 (&acc)[TOKENS][VECTORS]) {
   using F8 = typename Isa::F8;
+  using Tile = typename Isa::Tile;
   constexpr DtypeInfo kInfo = dtype_info(Dtype::f8_e4m3);
+  const int64_t vector_bytes = Isa::kVectorTiles * tile_bytes;
   for (int64_t block = 0; block < columns; block += kInfo.block_elements, weights += kTileRows * kInfo.packed_block_bytes) {
-    F8 scale[TILES];
-    HEARTH_UNROLL for (int i = 0; i < TILES; ++i) scale[i] = Isa::load(reinterpret_cast<const float*>(weights + i * tile_bytes));
+    F8 scale[VECTORS];
+    HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
+      scale[i] = each_tile<Isa>(weights + i * vector_bytes, tile_bytes,
+                                [](const uint8_t* tile) { return Tile::load(reinterpret_cast<const float*>(tile)); });
+    }
     for (int64_t k = 0; k < kInfo.block_elements; ++k) {
-      F8 w[TILES];
-      HEARTH_UNROLL for (int i = 0; i < TILES; ++i) {
-        const uint8_t* codes = weights + i * tile_bytes + kTileRows * sizeof(float);
-        w[i] = Isa::mul(scale[i], load_weights<Isa, Dtype::f16>(codes, k));
+      F8 w[VECTORS];
+      HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
+        const uint8_t* codes = weights + i * vector_bytes + kTileRows * sizeof(float);
+        w[i] = Isa::mul(scale[i], each_tile<Isa>(codes, tile_bytes, [=](const uint8_t* tile) {
+                          return load_weights<Tile, Dtype::f16>(tile, k);
+                        }));
       }
       HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
         const F8 activation = Isa::broadcast(x[t * x_stride + block + k]);
-        HEARTH_UNROLL for (int i = 0; i < TILES; ++i) acc[t][i] = Isa::fma(w[i], activation, acc[t][i]);
+        HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) acc[t][i] = Isa::fma(w[i], activation, acc[t][i]);
       }
     }
   }

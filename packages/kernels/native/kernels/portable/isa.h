@@ -16,10 +16,19 @@
 namespace hearth {
 
 struct Portable {
-  /// Shapes of products (generic/linear.h): tiles for one token, tiles and tokens for more. Without vector registers to
+  /// The Isa of 8 lanes that values of single tiles have, and the one that products are done in as far as whole vectors go
+  /// (generic/tile_vectors.h); here there is one width.
+  using Tile = Portable;
+  using Wide = Portable;
+  /// Tiles of a vector.
+  static constexpr int kVectorTiles = 1;
+  /// Whether Dots are 32-bit lanes, one for each row, and `dot` takes any unsigned byte (generic/integer_products.h). Such a
+  /// variant has unsigned_codes(c) = c + 128 and needs no signed_dot.
+  static constexpr bool kHasWideDots = false;
+  /// Shapes of products (generic/linear.h): vectors for one token, vectors and tokens for more. Without vector registers to
   /// fill, larger ones gain nothing.
-  static constexpr int kDecodeTiles = 1;
-  static constexpr int kTiles = 1;
+  static constexpr int kDecodeVectors = 1;
+  static constexpr int kVectors = 1;
   static constexpr int kTokens = 2;
   /// Query rows that share each key and value that is loaded (generic/attention.h).
   static constexpr int kBundleRows = 1;
@@ -260,8 +269,8 @@ struct Portable {
   }
   static HEARTH_INLINE Dots no_dots() { return Dots{}; }
   /// -8 · the pair sums of a block, for each row; of its codes 16 .. 31; of its codes 0 .. 15.
-  static HEARTH_INLINE Dots offsets(const ActivationBlock& x) { return pair_dots(x.offset_pair); }
-  static HEARTH_INLINE Dots upper_offsets(const ActivationBlock& x) { return pair_dots(x.upper_offset_pair); }
+  static HEARTH_INLINE Dots offsets(const ActivationBlock& x) { return pair_dots(x.offset); }
+  static HEARTH_INLINE Dots upper_offsets(const ActivationBlock& x) { return pair_dots(x.upper_offset); }
   static HEARTH_INLINE Dots lower_offsets(const ActivationBlock& x) {
     Dots d = offsets(x);
     const Dots upper = upper_offsets(x);

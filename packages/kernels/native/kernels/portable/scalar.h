@@ -163,8 +163,8 @@ static HEARTH_INLINE void quantize_block(const float* x, ActivationBlock* out) {
   const int32_t all[2] = {sums[0][0] + sums[1][0], sums[0][1] + sums[1][1]};
   out->scale = scale;
   out->scaled_sum = static_cast<float>(all[0] + all[1]) * scale;
-  out->offset_pair = offset_pair(all);
-  out->upper_offset_pair = offset_pair(sums[1]);
+  out->offset = offset_pair(all);
+  out->upper_offset = offset_pair(sums[1]);
 }
 
 }  // namespace scalar
