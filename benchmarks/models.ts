@@ -1,8 +1,5 @@
-import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { llama1BShape, writeSyntheticLlama } from '@hearth/checkpoint';
 import { resolveModel } from '@hearth/hub';
+import { ensureWritten, syntheticFile } from './synthetic/synthetic-file.ts';
 
 /** A model that benchmarks run, as a GGUF file that every engine reads. */
 export interface BenchmarkModel {
@@ -11,29 +8,20 @@ export interface BenchmarkModel {
   readonly format: string;
 }
 
-const directory = fileURLToPath(new URL('../.cache/benchmark-models/', import.meta.url));
+/** What benchmarks run unless they are told: the real SmolLM2, and random weights in the shape of a 1.1B Llama. */
+export const benchmarkModelNames = ['smollm2', 'llama-1.1b'];
 
-/** The real SmolLM2, and random weights in the shape of a 1.1B Llama (speed does not depend on the values). */
-const models: Readonly<Record<string, () => Promise<BenchmarkModel>>> = {
-  smollm2: async () => {
+/**
+ * Fetches or writes a model, once: the real SmolLM2 (`smollm2`), or random weights in a shape and format of `synthetic/`
+ * (`qwen2.5-0.5b-q8_0`; q4_0 where no format is said), because speed does not depend on the values.
+ */
+export async function benchmarkModel(name: string): Promise<BenchmarkModel> {
+  if (name === 'smollm2') {
     const { path } = await resolveModel('smollm2:135m');
     return { path, shape: 'smollm2-135m', format: 'q4_1' };
-  },
-  'llama-1.1b': async () => {
-    const path = join(directory, 'llama-1.1b-q4_0.gguf');
-    if (!existsSync(path)) {
-      mkdirSync(directory, { recursive: true });
-      await writeSyntheticLlama(path, { shape: llama1BShape, dtype: 'q4_0' });
-    }
-    return { path, shape: 'llama-1.1b', format: 'q4_0' };
-  },
-};
-
-export const benchmarkModelNames = Object.keys(models);
-
-/** Fetches or writes the model, once. */
-export function benchmarkModel(name: string): Promise<BenchmarkModel> {
-  const make = models[name];
-  if (!make) throw new Error(`There is no benchmark model ${name}; there are ${benchmarkModelNames.join(', ')}.`);
-  return make();
+  }
+  const [, shape = name, format = 'q4_0'] = /^(.+)-([a-z]+\d\w*)$/.exec(name) ?? [];
+  const file = await syntheticFile(shape, format);
+  await ensureWritten(file);
+  return { path: file.path, shape: file.shape, format: file.format };
 }

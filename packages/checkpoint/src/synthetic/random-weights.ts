@@ -33,7 +33,8 @@ export class SeededRandom {
  */
 const poolBlocks = 65_521;
 
-/** The same for plain floats. */
+/** The same in blocks of 256 elements, which are quantized one by one, and in plain floats. */
+const poolSuperBlocks = 8_191;
 const poolElements = 524_287;
 
 /**
@@ -44,11 +45,15 @@ const poolElements = 524_287;
 export function randomPool(dtype: WeightDtype, deviation: number, seed: number): Uint8Array {
   const random = new SeededRandom(seed);
   if (dtype === 'q8_0' || dtype === 'q4_0' || dtype === 'q4_1') return randomBlocks(dtype, deviation, random);
+  const { blockElements } = weightDtypes[dtype];
+  const numBlocks = blockElements === 1 ? poolElements : blockElements <= 32 ? poolBlocks : poolSuperBlocks;
   // A uniform distribution on [−a, a] has the standard deviation a / √3.
-  const values = Float32Array.from({ length: poolElements }, () => random.uniform() * deviation * Math.sqrt(3));
+  const length = numBlocks * blockElements;
+  const values = Float32Array.from({ length }, () => random.uniform() * deviation * Math.sqrt(3));
   return encodeElements(dtype, values);
 }
 
+/** Blocks of the types that are nothing but a scale and codes: random codes, which is faster than to quantize. */
 function randomBlocks(
   dtype: Extract<QuantizedDtype, 'q8_0' | 'q4_0' | 'q4_1'>,
   deviation: number,

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { InvalidArgumentError } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
-import { familyFixture } from '../__fixtures__/families.ts';
+import { familyFixture, smallSizes } from '../__fixtures__/families.ts';
 import { temporaryDirectory } from '../__fixtures__/temporary-directory.ts';
 import { openCheckpoint } from '../open-checkpoint.ts';
+import { plannedDtypes } from '../quantize/quantize-plan.ts';
 import { readTensor } from '../tensor/read-tensor.ts';
 import { weightSource } from '../tensor/weight-source.ts';
 import { syntheticTokenIds } from './byte-level-tokenizer.ts';
@@ -55,6 +56,31 @@ describe('writeSynthetic', () => {
     }
     expect(checkpoint.config).toMatchObject({ eos_token_id: syntheticTokenIds.eos });
     await checkpoint.close();
+  });
+
+  it('gives each matrix the type of a plan, with the promised spread in blocks of 256 too', async () => {
+    const { config, weights } = familyFixture('qwen2', { ...smallSizes, hiddenSize: 256, intermediateSize: 512 });
+    const rules = [{ pattern: '*down_proj.weight', dtype: 'q6_k' }] as const;
+    const dtype = plannedDtypes(weights, { dtype: 'q4_k', rules });
+    const path = join(directory, 'mixed.gguf');
+    await writeSynthetic(path, { config, weights, dtype });
+    const checkpoint = await openCheckpoint(path);
+    const counts = new Map<string, number>();
+    for (const { name, role, shape } of weights) {
+      const tensor = checkpoint.tensors.get(name)!;
+      expect(tensor.dtype, name).toBe(role === 'vector' ? 'f32' : dtype.get(name));
+      counts.set(tensor.dtype, (counts.get(tensor.dtype) ?? 0) + 1);
+      if (role === 'vector') continue;
+      const [mean, deviation] = meanAndDeviation(await readTensor(tensor));
+      const residual = /o_proj|down_proj/.test(name) ? 1 / Math.sqrt(2 * 2) : 1;
+      expect(Math.abs((deviation * Math.sqrt(shape[1]!)) / residual - 1), name).toBeLessThan(0.05);
+      expect(Math.abs(mean), name).toBeLessThan(0.05 * deviation);
+    }
+    expect([...counts.keys()].sort()).toEqual(['f32', 'q4_k', 'q5_0', 'q6_k']);
+    await checkpoint.close();
+    dtype.delete('model.layers.1.mlp.up_proj.weight');
+    const model = () => syntheticModel({ config, weights, dtype });
+    expect(model).toThrow(/No type was given for the matrix "model\.layers\.1\.mlp\.up_proj\.weight"/);
   });
 
   it('keeps token ids that the config has, and follows the seed', () => {

@@ -21,9 +21,12 @@ export interface SyntheticModelOptions {
   readonly config: Readonly<Record<string, unknown>>;
   /** What a model of this config reads, as `buildModel` of @hearth/models says. */
   readonly weights: readonly WeightSpec[];
-  /** Type of the matrices. Vectors, and matrices that are never quantized (routers, learned positions), are f32. */
-  readonly dtype: WeightDtype;
-  /** Type of the embedding table and the head: `dtype` by default. */
+  /**
+   * Type of the matrices; vectors, and matrices that are never quantized (routers, learned positions), are f32. Or the type
+   * of each matrix by its name, as `plannedDtypes` gives it.
+   */
+  readonly dtype: WeightDtype | ReadonlyMap<string, WeightDtype>;
+  /** Type of the embedding table and the head where `dtype` is one for all: the same by default. */
   readonly embeddingDtype?: WeightDtype;
   /** The same seed gives the same bytes everywhere. 0 by default. */
   readonly seed?: number;
@@ -42,17 +45,13 @@ const residualWriters = /\.(o_proj|down_proj|c_proj)\.weight$/;
  * top, norms are near 1 and biases near 0.
  */
 export function syntheticModel(options: SyntheticModelOptions): SyntheticModel {
-  const { config, weights, dtype, embeddingDtype = dtype, seed = 0 } = options;
+  const { config, weights, seed = 0 } = options;
   const vocabSize = config.vocab_size;
   if (typeof vocabSize !== 'number' || vocabSize < syntheticVocabSize) {
     throw new InvalidArgumentError(`vocab_size must be at least ${syntheticVocabSize}, got ${vocabSize}.`);
   }
   const numLayers = Number(config.num_hidden_layers ?? config.n_layer ?? 1);
   const factory = new WeightFactory(seed);
-  const typeOf = (spec: WeightSpec): WeightDtype => {
-    if (isEmbeddingTable(spec.name)) return embeddingDtype;
-    return isKeptFloat(spec) && isQuantizedDtype(dtype) ? 'f32' : dtype;
-  };
   return {
     config: {
       bos_token_id: syntheticTokenIds.bos,
@@ -61,7 +60,7 @@ export function syntheticModel(options: SyntheticModelOptions): SyntheticModel {
       ...config,
     },
     tensors: weights.map((spec) =>
-      spec.role === 'vector' ? vector(spec, factory, seed) : matrix(spec, factory, typeOf(spec), numLayers),
+      spec.role === 'vector' ? vector(spec, factory, seed) : matrix(spec, factory, dtypeOf(spec, options), numLayers),
     ),
     tokenizerJson: syntheticTokenizerJson(),
     tokenizerConfig: syntheticTokenizerConfig,
@@ -85,12 +84,23 @@ export async function writeSynthetic(
     await writeGguf(path, { config, tensors, name: 'synthetic', metadata: ggufMetadata }, writeOptions);
     return;
   }
-  for (const dtype of [options.dtype, options.embeddingDtype ?? options.dtype]) {
+  for (const spec of options.weights) {
+    const dtype = spec.role === 'vector' ? 'f32' : dtypeOf(spec, options);
     if (isQuantizedDtype(dtype)) {
       throw new InvalidArgumentError(`A Hugging Face directory cannot hold ${dtype}; let the path end in .gguf.`);
     }
   }
   await writeHuggingFaceDirectory(path, model, writeOptions);
+}
+
+function dtypeOf(spec: WeightSpec, { dtype, embeddingDtype }: SyntheticModelOptions): WeightDtype {
+  if (typeof dtype === 'string') {
+    if (isEmbeddingTable(spec.name)) return embeddingDtype ?? dtype;
+    return isKeptFloat(spec) && isQuantizedDtype(dtype) ? 'f32' : dtype;
+  }
+  const own = dtype.get(spec.name);
+  if (own === undefined) throw new InvalidArgumentError(`No type was given for the matrix "${spec.name}".`);
+  return own;
 }
 
 function matrix(spec: WeightSpec, factory: WeightFactory, dtype: WeightDtype, numLayers: number): TensorToWrite {
