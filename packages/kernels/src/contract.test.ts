@@ -47,6 +47,7 @@ describe('a model', () => {
   it.each([
     ['f32', 16],
     ['f16', 64],
+    ['q8', 32],
   ] as const)('gives every boundary of the reference, fused and unfused (%s cache)', async (cacheDtype, blockSize) => {
     for (const fuse of [true, false]) {
       await expectSame(async (backend) => {
@@ -141,6 +142,9 @@ describe.each(supportedVariants)('the contract (%s)', (variant) => {
     [64, 'f16'],
     [16, 'f32'],
     [64, 'f32'],
+    [16, 'q8'],
+    [32, 'q8'],
+    [64, 'q8'],
   ] as const)('gives the same logits with blocks of %i, shuffled (%s)', async (blockSize, cacheDtype) => {
     const inOrder =
       cacheDtype === 'f16'

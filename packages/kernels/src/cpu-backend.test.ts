@@ -46,7 +46,7 @@ describe('createCpuBackend', () => {
       kind: 'cpu',
       numThreads: 3,
       weightDtypes: Object.keys(weightDtypes),
-      cacheDtypes: ['f32', 'f16'],
+      cacheDtypes: ['f32', 'f16', 'q8'],
       canSampleInStep: false,
     });
     await backend.dispose();

@@ -1,6 +1,7 @@
 import {
   type Backend,
   type BackendInfo,
+  type CacheDtype,
   type CompileOptions,
   checkProgram,
   DisposedError,
@@ -74,7 +75,7 @@ class CpuBackend implements Backend {
       variant: runtime.variant,
       numThreads: runtime.numThreads,
       weightDtypes: Object.keys(dtypeNumbers) as WeightDtype[],
-      cacheDtypes: ['f32', 'f16'],
+      cacheDtypes: Object.keys(cacheDtypeNumbers) as CacheDtype[],
       canSampleInStep: false,
     };
   }

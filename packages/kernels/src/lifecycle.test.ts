@@ -217,7 +217,7 @@ describe('compile', () => {
     for (const change of [{ maxTokens: 0 }, { maxTokens: 1.5 }, { maxTokens: 2 ** 40 }, { maxOutputRows: 0 }]) {
       await expect(compile(change), JSON.stringify(change)).rejects.toThrow(InvalidArgumentError);
     }
-    for (const cache of [{ blockSize: 8 }, { blockSize: 48 }, { numBlocks: 0 }, { dtype: 'q8' }]) {
+    for (const cache of [{ blockSize: 8 }, { blockSize: 48 }, { numBlocks: 0 }, { dtype: 'q4' }]) {
       await expect(compile({}, cache), JSON.stringify(cache)).rejects.toThrow(InvalidArgumentError);
     }
     await expect(compile({}, { numBlocks: 2 ** 31 - 1, blockSize: 64 })).rejects.toThrow(LimitExceededError);
@@ -238,10 +238,15 @@ describe('compile', () => {
 
 describe('the cache', () => {
   it('gives back what was written, whole blocks and single layers', async () => {
-    for (const cacheDtype of ['f16', 'f32'] as const) {
+    for (const [cacheDtype, elementBytes, scaleBytes] of [
+      ['f16', 2, 0],
+      ['f32', 4, 0],
+      ['q8', 1, 4],
+    ] as const) {
       const executable = await tinyLlama(await cpuBackend(), { cacheDtype, config: { head_dim: 12 } });
       const { cache } = executable;
-      const bytesPerPosition = 2 * 2 * (12 + 16) * (cacheDtype === 'f16' ? 2 : 4); // layers, heads, keys + padded values
+      // Layers, heads, keys and padded values.
+      const bytesPerPosition = 2 * 2 * ((12 + 16) * elementBytes + 2 * scaleBytes);
       expect(cache.bytesPerBlock).toBe(16 * bytesPerPosition);
       const tokens = someTokens(40);
       const [logits] = [(await prefill(executable, tokens)).logits!.slice()];
@@ -266,9 +271,9 @@ describe('the cache', () => {
     }
   });
 
-  it('holds what the reference holds', async () => {
+  it.each(['f32', 'f16', 'q8'] as const)('holds what the reference holds (%s)', async (cacheDtype) => {
     const read = async (backend: Backend) => {
-      const executable = await tinyLlama(backend, { cacheDtype: 'f16', dtype: 'q8_0' });
+      const executable = await tinyLlama(backend, { cacheDtype, dtype: 'q8_0' });
       await prefill(executable, someTokens(35));
       return executable.cache.readLayer(1, Int32Array.of(0, 1, 2), 35);
     };

@@ -159,7 +159,7 @@ describe('write-cache and attention', () => {
     const [headDim, numHeads, numKvHeads, tokens, window, softcap] = shape;
     const queries = numHeads * headDim;
     const keys = numKvHeads * headDim;
-    for (const cacheDtype of ['f32', 'f16'] as const) {
+    for (const cacheDtype of ['f32', 'f16', 'q8'] as const) {
       await expectSame({
         // Without the large values: a softmax of them is a choice of one.
         input: randomFloats(seededRandom(headDim + tokens), tokens * (queries + 2 * keys), 1.5),

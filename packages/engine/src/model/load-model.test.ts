@@ -302,7 +302,7 @@ describe('loadWeights', () => {
   });
 
   it.each([
-    [{ cacheDtype: 'q8' }, /cacheDtype must be one of f32, f16/],
+    [{ cacheDtype: 'q4' }, /cacheDtype must be one of f32, f16/],
     [{ cacheTokens: 10 }, /cacheTokens must be a whole number from 64/],
     [{ maxTokensPerStep: 0 }, /maxTokensPerStep must be a whole number from 1/],
   ])('refuses %j, and can be tried again', async (options, message) => {

@@ -9,16 +9,24 @@
 namespace hearth {
 namespace {
 
-float element_at(const AlignedBuffer& buffer, CacheDtype dtype, int64_t index) {
-  if (dtype == CacheDtype::f32) return buffer.as<float>()[index];
-  return scalar::f16_to_f32(buffer.as<uint16_t>()[index]);
+/// Element `index` of a head's `num_elements` in a block, of the position at `offset`.
+float element_at(const uint8_t* head, CacheDtype dtype, int64_t num_elements, int64_t index, int64_t offset) {
+  switch (dtype) {
+    case CacheDtype::f32:
+      return reinterpret_cast<const float*>(head)[index];
+    case CacheDtype::f16:
+      return scalar::f16_to_f32(reinterpret_cast<const uint16_t*>(head)[index]);
+    case CacheDtype::q8:
+      return static_cast<float>(reinterpret_cast<const int8_t*>(head)[index]) * reinterpret_cast<const float*>(head + num_elements)[offset];
+  }
+  return 0.0f;
 }
 
 }  // namespace
 
 PagedCache::PagedCache(const std::vector<CacheLayer>& layers, const CacheOptions& options) : options_(options) {
   const int32_t size = options.block_size;
-  require(options.dtype == CacheDtype::f32 || options.dtype == CacheDtype::f16, "There is no cache type ", static_cast<int32_t>(options.dtype), ".");
+  require(is_cache_dtype(options.dtype), "There is no cache type ", static_cast<int32_t>(options.dtype), ".");
   require(size == 16 || size == 32 || size == 64, "The block size must be 16, 32 or 64, got ", size, ".");
   require(options.num_blocks >= 1, "The cache needs at least one block, got ", options.num_blocks, ".");
   for (const CacheLayer& spec : layers) {
@@ -26,10 +34,10 @@ PagedCache::PagedCache(const std::vector<CacheLayer>& layers, const CacheOptions
     layer.num_kv_heads = spec.num_kv_heads;
     layer.head_dim = spec.head_dim;
     layer.padded_head_dim = (spec.head_dim + 7) / 8 * 8;
-    layer.key_head_elements = int64_t{spec.head_dim} * size;
-    layer.value_head_elements = int64_t{layer.padded_head_dim} * size;
-    layer.key_block_bytes = layer.key_head_elements * spec.num_kv_heads * element_bytes();
-    layer.value_block_bytes = layer.value_head_elements * spec.num_kv_heads * element_bytes();
+    layer.key_head_bytes = cache_head_bytes(options.dtype, spec.head_dim, size);
+    layer.value_head_bytes = cache_head_bytes(options.dtype, layer.padded_head_dim, size);
+    layer.key_block_bytes = layer.key_head_bytes * spec.num_kv_heads;
+    layer.value_block_bytes = layer.value_head_bytes * spec.num_kv_heads;
     layer.keys = AlignedBuffer(checked_byte_size(options.num_blocks, layer.key_block_bytes, "key cache"), "key cache");
     layer.values = AlignedBuffer(checked_byte_size(options.num_blocks, layer.value_block_bytes, "value cache"), "value cache");
     bytes_per_block_ += layer.key_block_bytes + layer.value_block_bytes;
@@ -107,11 +115,11 @@ void PagedCache::read_layer(int32_t index, const std::vector<int32_t>& block_tab
     const int64_t block = block_table[static_cast<std::size_t>(position / size)];
     const int64_t offset = position % size;
     for (int64_t head = 0; head < at.num_kv_heads; ++head) {
-      const int64_t keys = (block * at.num_kv_heads + head) * at.key_head_elements + offset;
-      const int64_t values = (block * at.num_kv_heads + head) * at.value_head_elements + offset * at.padded_head_dim;
+      const uint8_t* keys = at.keys.data() + (block * at.num_kv_heads + head) * at.key_head_bytes;
+      const uint8_t* values = at.values.data() + (block * at.num_kv_heads + head) * at.value_head_bytes;
       for (int64_t d = 0; d < at.head_dim; ++d) {
-        *k++ = element_at(at.keys, options_.dtype, keys + d * size);
-        *v++ = element_at(at.values, options_.dtype, values + d);
+        *k++ = element_at(keys, options_.dtype, at.head_dim * size, d * size + offset, offset);
+        *v++ = element_at(values, options_.dtype, at.padded_head_dim * size, offset * at.padded_head_dim + d, offset);
       }
     }
   }

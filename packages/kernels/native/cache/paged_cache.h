@@ -3,12 +3,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/cache_dtype.h"
 #include "program/program.h"
 #include "runtime/aligned_buffer.h"
 
 namespace hearth {
-
-enum class CacheDtype : int32_t { f32 = 0, f16 = 1 };
 
 struct CacheOptions {
   CacheDtype dtype;
@@ -22,6 +21,7 @@ struct CacheOptions {
 ///   keys    [block][kv head][head_dim][position in block]    lane = position, for scores
 ///   values  [block][kv head][position in block][head_dim rounded up to 8]
 ///
+/// In q8 a head's scales, f32 [position in block], follow its codes.
 /// The padding of values is zero and stays zero. Block indices are checked by every method that takes them.
 class PagedCache {
  public:
@@ -29,9 +29,9 @@ class PagedCache {
     int32_t num_kv_heads;
     int32_t head_dim;
     int32_t padded_head_dim;
-    /// Elements of one head in one block, and bytes of one block.
-    int64_t key_head_elements;
-    int64_t value_head_elements;
+    /// Bytes of one head in one block, and of one block.
+    int64_t key_head_bytes;
+    int64_t value_head_bytes;
     int64_t key_block_bytes;
     int64_t value_block_bytes;
     AlignedBuffer keys;
@@ -45,7 +45,6 @@ class PagedCache {
   const Layer& layer(int32_t index) const { return layers_[static_cast<std::size_t>(index)]; }
   int32_t num_layers() const { return static_cast<int32_t>(layers_.size()); }
   int64_t bytes_per_block() const { return bytes_per_block_; }
-  int64_t element_bytes() const { return options_.dtype == CacheDtype::f16 ? 2 : 4; }
 
   void zero_blocks(const std::vector<int32_t>& blocks);
   void copy_blocks(const std::vector<int32_t>& from, const std::vector<int32_t>& to);

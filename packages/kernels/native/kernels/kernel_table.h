@@ -11,6 +11,7 @@
 
 #include "kernels/activation_block.h"
 #include "kernels/activation_function.h"
+#include "kernels/cache_dtype.h"
 #include "kernels/dtype.h"
 
 namespace hearth {
@@ -62,6 +63,18 @@ constexpr int kAttentionGroup = 8 * kAttentionTile;
 /// Query rows that share each key and value load, at most.
 constexpr int kMaxBundleRows = 4;
 
+/// Where one position of one head goes in its block.
+struct CachePlace {
+  /// The head's keys and values in the block.
+  uint8_t* keys;
+  uint8_t* values;
+  int64_t head_dim;
+  int64_t padded_head_dim;
+  int64_t block_size;
+  /// Of the position, in the block.
+  int64_t offset;
+};
+
 /// Causal attention of consecutive tokens of one sequence, for the query heads of one key/value head.
 struct AttentionTask {
   /// First token's first query head of this key/value head; heads are head_dim floats apart, tokens q_stride.
@@ -80,11 +93,11 @@ struct AttentionTask {
   /// Visible positions including one's own; INT32_MAX when all are.
   int32_t window;
 
-  /// This key/value head's keys in block 0, [head_dim][block_size]: lane = position; blocks are key_block_stride elements apart.
-  const void* keys;
+  /// This key/value head's keys in block 0, [head_dim][block_size]: lane = position; blocks are key_block_stride bytes apart.
+  const uint8_t* keys;
   int64_t key_block_stride;
   /// This head's values in block 0, [block_size][padded_head_dim].
-  const void* values;
+  const uint8_t* values;
   int64_t value_block_stride;
   const int32_t* blocks;
   int32_t block_size;
@@ -149,11 +162,10 @@ struct KernelTable {
   /// By weight dtype.
   bool (*linear[kNumDtypes])(const LinearTask& task);
 
-  /// Writes one key head [head_dim] at `keys`, elements block_size apart, and one value head [head_dim] at `values`.
-  bool (*write_cache_f32)(const float* k, const float* v, int64_t head_dim, int64_t block_size, float* keys, float* values);
-  bool (*write_cache_f16)(const float* k, const float* v, int64_t head_dim, int64_t block_size, uint16_t* keys, uint16_t* values);
-  bool (*attention_f32)(const AttentionTask& task);
-  bool (*attention_f16)(const AttentionTask& task);
+  /// Writes one key head and one value head, [head_dim] each. By CacheDtype.
+  bool (*write_cache[kNumCacheDtypes])(const float* k, const float* v, const CachePlace& place);
+  /// By CacheDtype.
+  bool (*attention[kNumCacheDtypes])(const AttentionTask& task);
   /// Merges the states of consecutive groups of one row, in order, and writes out = o / l.
   /// States are `state_stride` floats apart; the first one is used up.
   bool (*merge_attention)(float* states, int64_t num_groups, int64_t state_stride, int64_t head_dim, float* out);

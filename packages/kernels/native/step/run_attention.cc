@@ -45,10 +45,10 @@ AttentionTask make_task(const Executable& x, const Attention& attention, const Q
   task.softcap = op.softcap;
   task.first_position = x.batch.positions()[tile.first_token];
   task.window = op.window;
-  task.keys = layer.keys.data() + kv_head * layer.key_head_elements * x.cache.element_bytes();
-  task.key_block_stride = layer.key_head_elements * layer.num_kv_heads;
-  task.values = layer.values.data() + kv_head * layer.value_head_elements * x.cache.element_bytes();
-  task.value_block_stride = layer.value_head_elements * layer.num_kv_heads;
+  task.keys = layer.keys.data() + kv_head * layer.key_head_bytes;
+  task.key_block_stride = layer.key_block_bytes;
+  task.values = layer.values.data() + kv_head * layer.value_head_bytes;
+  task.value_block_stride = layer.value_block_bytes;
   task.blocks = x.batch.blocks(attention.cache_group, tile.sequence);
   task.block_size = x.cache.options().block_size;
   task.scratch = x.attention_scratch.data() + thread * x.attention_scratch_stride;
@@ -56,7 +56,7 @@ AttentionTask make_task(const Executable& x, const Attention& attention, const Q
 }
 
 bool run_task(const Executable& x, const AttentionTask& task) {
-  return x.cache.options().dtype == CacheDtype::f16 ? x.kernels.attention_f16(task) : x.kernels.attention_f32(task);
+  return x.kernels.attention[static_cast<int>(x.cache.options().dtype)](task);
 }
 
 float* output_row(const Executable& x, const Attention& attention, int64_t token, int64_t kv_head) {
@@ -124,23 +124,21 @@ void run_write_cache(StepContext& step, const WriteCacheOp& op) {
   Executable& x = step.executable;
   const PagedCache::Layer& layer = x.cache.layer(op.layer);
   const int32_t group = x.program.cache_layers[static_cast<std::size_t>(op.layer)].group;
-  const int64_t block_size = x.cache.options().block_size;
-  const bool is_f16 = x.cache.options().dtype == CacheDtype::f16;
+  const auto write_cache = x.kernels.write_cache[static_cast<int>(x.cache.options().dtype)];
 
   const auto write_token = [&](int64_t token, int64_t sequence) {
+    CachePlace place{};
+    place.head_dim = layer.head_dim;
+    place.padded_head_dim = layer.padded_head_dim;
+    place.block_size = x.cache.options().block_size;
     const int64_t position = x.batch.positions()[token];
-    const int64_t block = x.batch.blocks(group, sequence)[position / block_size];
-    const int64_t offset = position % block_size;
+    const int64_t block = x.batch.blocks(group, sequence)[position / place.block_size];
+    place.offset = position % place.block_size;
     bool finite = true;
     for (int64_t head = 0; head < layer.num_kv_heads; ++head) {
-      const float* k = x.row(op.k, token) + head * layer.head_dim;
-      const float* v = x.row(op.v, token) + head * layer.head_dim;
-      const int64_t keys = (block * layer.num_kv_heads + head) * layer.key_head_elements + offset;
-      const int64_t values = (block * layer.num_kv_heads + head) * layer.value_head_elements + offset * layer.padded_head_dim;
-      finite &= is_f16 ? x.kernels.write_cache_f16(k, v, layer.head_dim, block_size, layer.keys.as<uint16_t>() + keys,
-                                                   layer.values.as<uint16_t>() + values)
-                       : x.kernels.write_cache_f32(k, v, layer.head_dim, block_size, layer.keys.as<float>() + keys,
-                                                   layer.values.as<float>() + values);
+      place.keys = layer.keys.data() + (block * layer.num_kv_heads + head) * layer.key_head_bytes;
+      place.values = layer.values.data() + (block * layer.num_kv_heads + head) * layer.value_head_bytes;
+      finite &= write_cache(x.row(op.k, token) + head * layer.head_dim, x.row(op.v, token) + head * layer.head_dim, place);
     }
     return finite;
   };

@@ -99,12 +99,20 @@ struct Avx2 {
   static HEARTH_INLINE F8 load(const uint16_t* from_f16) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from_f16)));
   }
+  static HEARTH_INLINE F8 load(const int8_t* from) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
+  }
   static HEARTH_INLINE F8 load_bf16(const uint16_t* from) {
     const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
   }
   static HEARTH_INLINE void store(uint16_t* to_f16, F8 x) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to_f16), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+  }
+  static HEARTH_INLINE void store(int8_t* to, F8 x) {
+    const __m256i integers = _mm256_cvtps_epi32(x);
+    const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(integers), _mm256_extracti128_si256(integers, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packs_epi16(words, words));
   }
 
   static HEARTH_INLINE F8 to_float(I8 x) { return _mm256_cvtepi32_ps(x); }

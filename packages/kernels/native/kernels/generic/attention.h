@@ -6,12 +6,12 @@
 //   out[row] = Σ_j softmax_j(q[row] · k_j · scale) · v_j      over the visible positions j of row = (token, head)
 //
 // Cache (drawn in docs/shapes.md): keys [block][kv head][head_dim][position], values [block][kv head][position][head_dim
-// rounded up to 8], f32 or f16. Positions are walked in tiles of 64 and groups of 8 tiles, both aligned at position 0; the
+// rounded up to 8], f32, f16 or q8. Positions are walked in tiles of 64 and groups of 8 tiles, both aligned at position 0; the
 // state of a group starts fresh and is merged into the groups before it, so a group can also be computed elsewhere and
 // merged later (`merge_attention`): same bits.
 //
 // A tile is used by all rows, in bundles (four rows in AVX2) that share each key and value load. When there is more than one bundle,
-// an f16 tile is widened once into scratch; decode reads the cache directly.
+// the tile is widened once into scratch; decode reads the cache directly.
 
 #include <cstdint>
 #include <type_traits>
@@ -46,38 +46,22 @@ static HEARTH_INLINE AttentionStateHeader* state_header(float* state) {
 }
 static HEARTH_INLINE float* state_sums(float* state) { return state + sizeof(AttentionStateHeader) / sizeof(float); }
 
-/// Pointers to the eight key vectors and four value runs of the tile that starts at `tile_start`. Runs past
-/// `last_position` repeat the first run: they are computed with, but never visible, and their blocks may not exist.
-template <class Element>
-HEARTH_INLINE void locate_tile(const AttentionTask& task, int32_t tile_start, int32_t last_position,
-                               KeyTile<Element>* keys, ValueTile<Element>* values) {
-  keys->stride = task.block_size;
-  values->stride = task.padded_head_dim;
-  for (int run = 0; run < kTileRuns; ++run) {
-    int32_t position = tile_start + run * kRunPositions;
-    if (position > last_position) position = tile_start;
-    const int64_t block = task.blocks[position / task.block_size];
-    const int32_t offset = position % task.block_size;
-    const Element* key = static_cast<const Element*>(task.keys) + block * task.key_block_stride + offset;
-    keys->vectors[2 * run] = key;
-    keys->vectors[2 * run + 1] = key + 8;
-    values->runs[run] =
-        static_cast<const Element*>(task.values) + block * task.value_block_stride + int64_t{offset} * task.padded_head_dim;
-  }
-}
-
 /// The tile as f32 in scratch: keys [head_dim][64], values [64][padded_head_dim].
 template <class Isa, class Element>
 HEARTH_INLINE void widen_tile(const AttentionTask& task, const AttentionScratch& scratch, const KeyTile<Element>& keys,
                               const ValueTile<Element>& values, KeyTile<float>* wide_keys, ValueTile<float>* wide_values) {
   for (int32_t d = 0; d < task.head_dim; ++d) {
     for (int v = 0; v < kTileVectors; ++v) {
-      Isa::store(scratch.keys + d * kAttentionTile + 8 * v, Isa::load(keys.vectors[v] + d * keys.stride));
+      Isa::store(scratch.keys + d * kAttentionTile + 8 * v, keys.template load<Isa>(v, d));
     }
   }
   for (int run = 0; run < kTileRuns; ++run) {
     float* to = scratch.values + run * kRunPositions * values.stride;
-    for (int64_t i = 0; i < kRunPositions * values.stride; i += 8) Isa::store(to + i, Isa::load(values.runs[run] + i));
+    for (int place = 0; place < kRunPositions; ++place) {
+      for (int64_t d = 0; d < values.stride; d += 8) {
+        Isa::store(to + place * values.stride + d, values.template load<Isa>(run, place, d));
+      }
+    }
     wide_values->runs[run] = to;
   }
   for (int v = 0; v < kTileVectors; ++v) wide_keys->vectors[v] = scratch.keys + 8 * v;

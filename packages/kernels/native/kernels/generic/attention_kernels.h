@@ -7,12 +7,17 @@
 
 namespace hearth {
 
+template <class Isa, CacheDtype DTYPE, class Element>
+void add_cache_dtype(KernelTable& table) {
+  table.write_cache[static_cast<int>(DTYPE)] = write_cache<Isa, Element>;
+  table.attention[static_cast<int>(DTYPE)] = attention<Isa, Element>;
+}
+
 template <class Isa>
 void add_attention_kernels(KernelTable& table) {
-  table.write_cache_f32 = write_cache<Isa, float>;
-  table.write_cache_f16 = write_cache<Isa, uint16_t>;
-  table.attention_f32 = attention<Isa, float>;
-  table.attention_f16 = attention<Isa, uint16_t>;
+  add_cache_dtype<Isa, CacheDtype::f32, float>(table);
+  add_cache_dtype<Isa, CacheDtype::f16, uint16_t>(table);
+  add_cache_dtype<Isa, CacheDtype::q8, int8_t>(table);
   table.merge_attention = merge_attention<Isa>;
 }
 

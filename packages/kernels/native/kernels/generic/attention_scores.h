@@ -3,26 +3,16 @@
 // Scores of a bundle of query rows against one tile of 64 positions, and the running softmax over them
 // (docs/numerics.md, "attention", steps 1 to 4).
 //
-// Keys lie transposed, [head_dim][positions], so that lane = position and a score is one fma chain over head_dim. A tile
-// is addressed as eight vectors of 8 positions: vector v of dimension d is at vectors[v] + d · stride. Cache blocks hold
-// 16 positions or more, so no vector straddles two blocks.
+// Keys lie transposed, [head_dim][positions], so that lane = position and a score is one fma chain over head_dim.
 
 #include <cstdint>
 
 #include "kernels/compiler.h"
+#include "kernels/generic/cache_tile.h"
 #include "kernels/generic/math.h"
 #include "kernels/kernel_table.h"
 
 namespace hearth {
-
-constexpr int kTileVectors = kAttentionTile / 8;
-
-/// A tile of keys as f32 or f16 elements.
-template <class Element>
-struct KeyTile {
-  const Element* vectors[kTileVectors];
-  int64_t stride;
-};
 
 /// One query row and what it sees of the current tile: places [first, last), and what it has gathered so far.
 struct AttentionRow {
@@ -46,7 +36,7 @@ HEARTH_INLINE void score_vectors(const AttentionRow* rows, int32_t head_dim, con
   }
   for (int32_t d = 0; d < head_dim; ++d) {
     F8 k[VECTORS];
-    HEARTH_UNROLL for (int v = 0; v < VECTORS; ++v) k[v] = Isa::load(keys.vectors[first_vector + v] + d * keys.stride);
+    HEARTH_UNROLL for (int v = 0; v < VECTORS; ++v) k[v] = keys.template load<Isa>(first_vector + v, d);
     HEARTH_UNROLL for (int r = 0; r < ROWS; ++r) {
       const F8 q = Isa::broadcast(rows[r].q[d]);
       HEARTH_UNROLL for (int v = 0; v < VECTORS; ++v) acc[r][v] = Isa::fma(q, k[v], acc[r][v]);

@@ -2,9 +2,6 @@
 
 // Value sums of a bundle of query rows over one tile of 64 positions (docs/numerics.md, "attention", step 4):
 // o[d] = o[d] · decay, then fma(p_j, v_j[d], o[d]) over the visible positions in ascending order.
-//
-// Values lie [position][padded_head_dim]; the dimensions past head_dim are zeros. A tile is addressed as four runs of 16
-// positions, each contiguous within a cache block.
 
 #include <cstdint>
 
@@ -12,16 +9,6 @@
 #include "kernels/generic/attention_scores.h"
 
 namespace hearth {
-
-constexpr int kRunPositions = 16;
-constexpr int kTileRuns = kAttentionTile / kRunPositions;
-
-template <class Element>
-struct ValueTile {
-  const Element* runs[kTileRuns];
-  /// Elements between positions: padded_head_dim.
-  int64_t stride;
-};
 
 /// Places [first, last) of the tile, dimensions [d, d + 8 · VECTORS), rows 0 .. ROWS - 1; o is multiplied by the decay
 /// first when `decays`.
@@ -40,10 +27,9 @@ HEARTH_INLINE void add_values(const AttentionRow* rows, const ValueTile<Element>
   for (int32_t place = first; place < last;) {
     const int32_t run = place / kRunPositions;
     const int32_t run_end = (run + 1) * kRunPositions < last ? (run + 1) * kRunPositions : last;
-    const Element* from = values.runs[run] + (place - run * kRunPositions) * values.stride + d;
-    for (; place < run_end; ++place, from += values.stride) {
+    for (; place < run_end; ++place) {
       F8 value[VECTORS];
-      HEARTH_UNROLL for (int v = 0; v < VECTORS; ++v) value[v] = Isa::load(from + 8 * v);
+      HEARTH_UNROLL for (int v = 0; v < VECTORS; ++v) value[v] = values.template load<Isa>(run, place - run * kRunPositions, d + 8 * v);
       HEARTH_UNROLL for (int r = 0; r < ROWS; ++r) {
         const F8 probability = Isa::broadcast(p[r * kAttentionTile + place]);
         HEARTH_UNROLL for (int v = 0; v < VECTORS; ++v) o[r][v] = Isa::fma(probability, value[v], o[r][v]);

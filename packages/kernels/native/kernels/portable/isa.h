@@ -189,6 +189,12 @@ struct Portable {
     for (int i = 0; i < 8; ++i) y.lane[i] = scalar::f16_to_f32(from_f16[i]);
     return y;
   }
+  /// Eight signed bytes as they are.
+  static HEARTH_INLINE F8 load(const int8_t* from) {
+    F8 y;
+    for (int i = 0; i < 8; ++i) y.lane[i] = static_cast<float>(from[i]);
+    return y;
+  }
   static HEARTH_INLINE F8 load_bf16(const uint16_t* from) {
     F8 y;
     for (int i = 0; i < 8; ++i) y.lane[i] = scalar::bf16_to_f32(from[i]);
@@ -197,6 +203,10 @@ struct Portable {
   /// Rounded to nearest even.
   static HEARTH_INLINE void store(uint16_t* to_f16, F8 x) {
     for (int i = 0; i < 8; ++i) to_f16[i] = scalar::f32_to_f16(x.lane[i]);
+  }
+  /// Rounded to integers, halves to even; |x| < 127.5.
+  static HEARTH_INLINE void store(int8_t* to, F8 x) {
+    for (int i = 0; i < 8; ++i) to[i] = scalar::round_to_int8(x.lane[i]);
   }
 
   // Integer products.

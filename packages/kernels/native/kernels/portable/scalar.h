@@ -143,6 +143,9 @@ static HEARTH_INLINE int32_t offset_pair(const int32_t (&sums)[2]) {
   return static_cast<int32_t>(high | low);
 }
 
+/// Halves to even; |x| < 127.5. Adding 1.5 · 2^23 rounds to an integer, which is then in the low bits.
+static HEARTH_INLINE int8_t round_to_int8(float x) { return static_cast<int8_t>(bits_of(x + 12582912.0f) & 0xffu); }
+
 static HEARTH_INLINE void quantize_block(const float* x, ActivationBlock* out) {
   float largest = 0.0f;
   for (int i = 0; i < 32; ++i) {
@@ -155,8 +158,7 @@ static HEARTH_INLINE void quantize_block(const float* x, ActivationBlock* out) {
   /// Of each half: codes with k mod 4 in {0, 1}, and in {2, 3}.
   int32_t sums[2][2] = {};
   for (int i = 0; i < 32; ++i) {
-    // Adding 1.5 · 2^23 rounds to an integer, halves to even, which is then in the low bits.
-    const int8_t code = static_cast<int8_t>(bits_of(x[i] * inverse + 12582912.0f) & 0xffu);
+    const int8_t code = round_to_int8(x[i] * inverse);
     out->codes[i] = code;
     sums[i >> 4][(i >> 1) & 1] += code;
   }
