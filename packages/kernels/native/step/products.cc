@@ -8,8 +8,8 @@ namespace {
 /// Chunks per thread to aim at: enough to even out a thread that is late, few enough that claiming them costs nothing.
 constexpr int64_t kChunksPerThread = 8;
 
-/// Tiles of a chunk are a multiple of this, so that kernels can take four at once.
-constexpr int64_t kTileStep = 4;
+/// Tiles of a chunk are a multiple of this, so that kernels can take as many at once as they ever do.
+constexpr int64_t kTileStep = 8;
 
 /// Activations that are gathered before they are quantized: whole blocks, and little enough for the stack.
 constexpr int64_t kGatherBlocks = 32;

@@ -23,9 +23,6 @@ struct Avx512VnniWide;
 struct Avx512Vnni : VnniProducts<EvexDot> {
   using Tile = Avx512Vnni;
   using Wide = Avx512VnniWide;
-  static constexpr int kDecodeVectors = 4;
-  static constexpr int kVectors = 2;
-  static constexpr int kTokens = 4;
 };
 
 /// 16 lanes, the rows of two tiles: what products need.
@@ -33,9 +30,13 @@ struct Avx512VnniWide {
   using Tile = Avx512Vnni;
   static constexpr int kVectorTiles = 2;
   static constexpr bool kHasWideDots = true;
+  /// Integer products of 2 x 4 to 3 x 8 and in 8 lanes are within 3% of each other on Zen 4, at 76-78% of its peak, where
+  /// their float chains leave 80%. Products with floats: 4 x 6 reaches 83-95%, 2 x 4 62-76%.
   static constexpr int kDecodeVectors = 2;
   static constexpr int kVectors = 2;
   static constexpr int kTokens = 4;
+  static constexpr int kFloatVectors = 4;
+  static constexpr int kFloatTokens = 6;
 
   using F8 = __m512;
   using I8 = __m512i;

@@ -6,10 +6,11 @@
 // Lane r of an accumulator is row r of its tile. Every output is one float chain in ascending k, whatever the shape of
 // the block around it, so block shapes, chunk borders and thread counts change no bit.
 //
-// Tiles are taken kVectorTiles at a time (tile_vectors.h). The variant names two shapes: Isa::kDecodeVectors vectors for a
-// single token, which keeps that many chains and streams of weights in flight, and Isa::kVectors x Isa::kTokens for more,
-// where each weight vector serves several tokens and each activation several vectors. Variants with 16-lane registers name
-// them for both widths: Isa::Wide takes two tiles a vector, and Isa what is left over.
+// Tiles are taken kVectorTiles at a time (tile_vectors.h). The variant names the shapes: Isa::kDecodeVectors vectors for a
+// single token, which keeps that many chains and streams of weights in flight, and for more tokens Isa::kVectors x
+// Isa::kTokens, where each weight vector serves several tokens and each activation several vectors. Products with floats
+// need no registers for integer sums, so they have a larger shape: Isa::kFloatVectors x Isa::kFloatTokens. Variants with
+// 16-lane registers name them for both widths: Isa::Wide takes two tiles a vector, and Isa what is left over.
 
 #include <cstdint>
 #include <type_traits>
@@ -92,7 +93,7 @@ HEARTH_INLINE typename Isa::Tile::F8 linear_last_tokens(const LinearTask& task, 
 /// All tokens of the task against VECTORS vectors.
 template <class Isa, Dtype dtype, int VECTORS>
 HEARTH_INLINE typename Isa::Tile::F8 linear_tokens(const LinearTask& task, int64_t tile, typename Isa::Tile::F8 taint) {
-  constexpr int TOKENS = Isa::kTokens;
+  constexpr int TOKENS = is_quantized(dtype) ? Isa::kTokens : Isa::kFloatTokens;
   int64_t token = task.first_token;
   for (; token + TOKENS <= task.last_token; token += TOKENS) {
     taint = linear_block<Isa, dtype, VECTORS, TOKENS>(task, tile, token, taint);
@@ -103,15 +104,14 @@ HEARTH_INLINE typename Isa::Tile::F8 linear_tokens(const LinearTask& task, int64
 /// All tokens of the task against the tiles from *tile on, as far as they fill whole vectors.
 template <class Isa, Dtype dtype>
 HEARTH_INLINE typename Isa::Tile::F8 linear_vectors(const LinearTask& task, int64_t* tile, typename Isa::Tile::F8 taint) {
+  constexpr int VECTORS = is_quantized(dtype) ? Isa::kVectors : Isa::kFloatVectors;
   const auto fits = [&](int vectors) { return *tile + vectors * Isa::kVectorTiles <= task.last_tile; };
   if (task.last_token - task.first_token == 1) {
     for (; fits(Isa::kDecodeVectors); *tile += Isa::kDecodeVectors * Isa::kVectorTiles) {
       taint = linear_block<Isa, dtype, Isa::kDecodeVectors, 1>(task, *tile, task.first_token, taint);
     }
   }
-  for (; fits(Isa::kVectors); *tile += Isa::kVectors * Isa::kVectorTiles) {
-    taint = linear_tokens<Isa, dtype, Isa::kVectors>(task, *tile, taint);
-  }
+  for (; fits(VECTORS); *tile += VECTORS * Isa::kVectorTiles) taint = linear_tokens<Isa, dtype, VECTORS>(task, *tile, taint);
   for (; fits(1); *tile += Isa::kVectorTiles) taint = linear_tokens<Isa, dtype, 1>(task, *tile, taint);
   return taint;
 }

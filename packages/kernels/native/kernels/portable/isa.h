@@ -30,6 +30,8 @@ struct Portable {
   static constexpr int kDecodeVectors = 1;
   static constexpr int kVectors = 1;
   static constexpr int kTokens = 2;
+  static constexpr int kFloatVectors = 1;
+  static constexpr int kFloatTokens = 2;
   /// Query rows that share each key and value that is loaded (generic/attention.h).
   static constexpr int kBundleRows = 1;
 
