@@ -3,6 +3,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Answer, Question, Ready, RunnerSettings } from './protocol.ts';
 
+/** Engines spin for a while when they have nothing to do; the next one shall not find its cores taken by that. */
+const settleMs = 300;
+
 /** A runner process that holds one model and answers one question at a time. */
 export class Runner {
   readonly ready: Ready;
@@ -13,16 +16,25 @@ export class Runner {
     this.ready = ready;
   }
 
-  /** Starts `runner-NAME.ts`; resolves when it has loaded its model. */
-  static async start(name: 'hearth' | 'peer', settings: RunnerSettings): Promise<Runner> {
+  /**
+   * Starts `runner-NAME.ts`; resolves when it has loaded its model.
+   * @param env added to the environment
+   */
+  static async start(
+    name: 'hearth' | 'peer',
+    settings: RunnerSettings,
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<Runner> {
     const script = fileURLToPath(new URL(`runner-${name}.ts`, import.meta.url));
-    const child = fork(script, [JSON.stringify(settings)], { execArgv: ['--import', 'tsx'] });
+    const options = { execArgv: ['--import', 'tsx'], env: { ...process.env, ...env } };
+    const child = fork(script, [JSON.stringify(settings)], options);
     const [ready] = await receive(child);
     return new Runner(child, ready as Ready);
   }
 
-  /** Milliseconds. */
+  /** Milliseconds that it took. Threads of whoever was asked before have gone to sleep when it begins. */
   async ask(question: Question): Promise<number> {
+    await new Promise((resolve) => setTimeout(resolve, settleMs));
     this.#child.send(question);
     const [answer] = await receive(this.#child);
     return (answer as Answer).milliseconds;
