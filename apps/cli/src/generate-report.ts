@@ -1,8 +1,6 @@
-import { cpus, totalmem } from 'node:os';
 import type { GenerateResult, ModelInfo } from '@hearth/engine';
 import type { ResolvedModel } from '@hearth/hub';
-import { sourceCommit } from './commit.ts';
-import { cliVersion } from './version.ts';
+import { runRecord } from './run-record.ts';
 
 interface ReportParts {
   readonly resolved: ResolvedModel;
@@ -19,7 +17,6 @@ interface ReportParts {
  */
 export async function generateReport({ resolved, info, result, tokenIds, loadMs }: ReportParts) {
   const { usage, timings } = result;
-  const { backend } = info;
   return {
     text: result.text,
     token_ids: result.tokenIds,
@@ -52,22 +49,6 @@ export async function generateReport({ resolved, info, result, tokenIds, loadMs 
       kv_bytes_per_token: info.kvBytesPerToken,
       kv_bytes: info.kvBytes,
     },
-    record: {
-      model: { name: resolved.name, sha256: resolved.sha256 ?? null, fingerprint: info.fingerprint },
-      architecture: info.architecture,
-      context_length: info.contextLength,
-      cache_type: info.cacheDtype,
-      backend: { kind: backend.kind, variant: backend.variant, threads: backend.numThreads },
-      numerics_version: info.numericsVersion,
-      machine: {
-        platform: process.platform,
-        architecture: process.arch,
-        cpu: cpus()[0]?.model.trim() ?? 'unknown',
-        cores: cpus().length,
-        memory_bytes: totalmem(),
-      },
-      versions: { hearth: cliVersion(), node: process.versions.node },
-      commit: await sourceCommit(),
-    },
+    record: await runRecord(resolved, info),
   };
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { benchCommand } from './commands/bench.ts';
 import { chatCommand } from './commands/chat.ts';
 import { generateCommand } from './commands/generate.ts';
 import { inspectCommand } from './commands/inspect.ts';
@@ -37,6 +38,7 @@ Examples:
     inspectCommand(signal),
     verifyCommand(signal),
     perplexityCommand(signal),
+    benchCommand(signal),
     quantizeCommand(signal),
     pullCommand(signal),
     listCommand(signal),

@@ -15,7 +15,6 @@ export type {
   GenerateTimings,
   GenerateUsage,
   Generation,
-  OpProfile,
   TextDelta,
 } from './generate/generation.ts';
 export { loadModel } from './model/load-model.ts';
@@ -25,5 +24,8 @@ export type { ModelHeader, ModelInfo } from './model/model-info.ts';
 export { prepareModel } from './model/prepare-model.ts';
 export type { PreparedModel } from './model/prepared-model.ts';
 export type { LoadProgress } from './model/progress.ts';
+export type { GenerateProfile, OpProfile } from './profile/op-profiler.ts';
+export { type OpWork, opWork, type StepShape, type StorageTypes, sumWork } from './profile/op-work.ts';
+export { leastSeconds, type RooflineCeilings } from './profile/roofline.ts';
 export type { CreateSessionOptions, Session } from './session/session.ts';
 export type { RowScores } from './step/step-loop.ts';

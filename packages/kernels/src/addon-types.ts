@@ -1,8 +1,10 @@
 import type { Batch, CacheDtype, StepOutput, WeightDtype } from '@hearth/core';
+import type { Ceiling } from './machine-probe.ts';
 
 /** The native addon as it is (native/binding). Private: everything public is a class or function of this package over it. */
 export interface Addon {
   readonly Runtime: new (variant: string, numThreads: number) => NativeRuntime;
+  readonly Probe: new (variant: string, numThreads: number) => NativeProbe;
   /** Best first. */
   variants(): KernelVariant[];
   /** Of the processor, as far as the kernels care. */
@@ -37,6 +39,16 @@ export interface NativeRuntime {
   ): NativeExecutable;
   /** The blocks, or the number of the first one whose values cannot be quantized. */
   quantize(dtype: number, values: Float32Array): Promise<Uint8Array | number>;
+  dispose(): Promise<void>;
+}
+
+export interface NativeProbe {
+  readonly variant: string;
+  readonly numThreads: number;
+  /** Rates per second of each run. `bytes` are those of the buffer that is read; 0 for arithmetic. */
+  measure(quantity: number, allThreads: boolean, bytes: number, numRuns: number): Promise<Float64Array>;
+  /** Ends the measurement that runs with an error of the code `aborted`. */
+  abort(): void;
   dispose(): Promise<void>;
 }
 
@@ -124,4 +136,13 @@ export const outputNumbers: Readonly<Record<Exclude<StepOutput['kind'], 'sample'
   logits: 0,
   hidden: 1,
   logprobs: 2,
+};
+
+/** Numbers of native/measure/measure.h. The caches are read in the same way, each in a buffer that fits it. */
+export const quantityNumbers: Readonly<Record<Ceiling, number>> = {
+  integer: 0,
+  fma: 1,
+  'memory-read': 2,
+  'l3-read': 3,
+  'l2-read': 3,
 };

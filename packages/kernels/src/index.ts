@@ -2,3 +2,17 @@ export type { KernelVariant } from './addon-types.ts';
 export { type CpuBackendOptions, createCpuBackend, kernelVariants } from './cpu-backend.ts';
 export type { FileAccess } from './file-mapper.ts';
 export { KernelsLoadError } from './load-addon.ts';
+export {
+  type Ceiling,
+  type MachineProbe,
+  type MachineProbeOptions,
+  type MeasuredRate,
+  type MeasureOptions,
+  openMachineProbe,
+} from './machine-probe.ts';
+export {
+  type MachineCeilings,
+  type MeasureMachineOptions,
+  measureMachine,
+  type ThreadRates,
+} from './measure-machine.ts';

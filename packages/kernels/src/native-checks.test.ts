@@ -64,6 +64,18 @@ describe('a batch', () => {
     await executable.step(good, 0, undefined, false);
   });
 
+  it('has the clock read only when a profile is asked for', async () => {
+    const other = native.compile(encode(goodProgram()));
+    await other.step(good, 0, undefined, false);
+    expect(other.opNanoseconds().every((nanoseconds) => nanoseconds === 0)).toBe(true);
+    await other.step(good, 0, undefined, true);
+    const measured = other.opNanoseconds();
+    expect(measured.every((nanoseconds) => nanoseconds > 0)).toBe(true);
+    await other.step(good, 0, undefined, false);
+    expect(other.opNanoseconds()).toEqual(measured);
+    other.dispose();
+  });
+
   it('whose getters throw, or step, is refused', async () => {
     const throwing = Object.defineProperty({ ...good }, 'positions', {
       get: () => {

@@ -81,11 +81,24 @@ describe('hearth generate', () => {
     expect(a).not.toBe(c);
   });
 
-  it('prints a profile on standard error when asked', async () => {
+  it('prints profiles of prefill and decode on standard error when asked', async () => {
     const { stderr } = await runCli(['generate', ...tiny, '-p', 'abc', '-n', '3', '--profile']);
-    expect(stderr).toMatch(/^OPERATOR +KIND +CALLS +MS +US\/CALL +SHARE\n/);
-    expect(stderr).toMatch(/model\.layers\.\*\.self_attn\.attention +attention/);
-    expect(stderr).toMatch(/\ntotal .* 100%\n$/);
+    const [, prefill, decode] = stderr.split(/^prefill$|^decode$/m);
+    for (const table of [prefill, decode]) {
+      expect(table).toMatch(/^\nOPERATOR +KIND +CALLS +MS +US\/CALL +SHARE +GB\/S +GOP\/S\n/);
+      expect(table).toMatch(/model\.layers\.\*\.self_attn\.attention +attention/);
+      expect(table).toMatch(/\ntotal .* 100\.0% .*\n/);
+    }
+    // 2 steps of decode through 2 layers.
+    expect(decode).toMatch(/model\.layers\.\*\.self_attn\.attention +attention +4 /);
+  });
+
+  it('holds a profile of native kernels against this machine, by layer if wanted', async () => {
+    const flags = ['--backend', 'cpu', '--profile=layers'];
+    const { stderr } = await runCli(['generate', '-m', tinyLlama, '-p', 'abc', '-n', '1', ...flags]);
+    expect(stderr).toMatch(/^Measuring this machine \.\.\.\n\nprefill\nLAYER .* ROOFLINE\n/);
+    expect(stderr).toMatch(/\nmodel\.layers\.0 .* \d+\.\d% (bytes|ops)\nmodel\.layers\.1 /);
+    expect(stderr).not.toMatch(/^decode$/m);
   });
 
   it.each([
@@ -97,6 +110,7 @@ describe('hearth generate', () => {
     [['--seed', '18446744073709551616'], /seed/],
     [['--logit-bias', '999999=1'], /999999/],
     [['--max-tokens', '-1'], /--max-tokens takes a whole number from 0/],
+    [['--profile=neurons'], /Allowed choices are operators, layers/],
     [['--no-such-flag'], /unknown option/],
   ])('refuses %j with exit code 2 and a sentence', async (flags, message) => {
     const { code, stdout, stderr } = await runCli(['generate', ...tiny, '-p', 'abc', ...flags]);

@@ -1,9 +1,10 @@
 import type { Generation, PreparedModel } from '@hearth/engine';
 import { resolveSamplingParams } from '@hearth/sampler';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { generateReport } from '../generate-report.ts';
 import { addModelOptions, closeModel, loadWeights, type ModelFlags, openModel } from '../model-options.ts';
-import { profileTable } from '../profile-table.ts';
+import { measureCeilings, rooflineCeilings } from '../profile/ceilings.ts';
+import { type ProfileRows, profileTable } from '../profile/profile-table.ts';
 import { addSamplingOptions, parseWhole, type SamplingFlags, samplingParams } from '../sampling-options.ts';
 import { printable } from '../terminal/format.ts';
 import { readPipedInput } from '../terminal/standard-input.ts';
@@ -17,7 +18,7 @@ interface GenerateFlags extends ModelFlags, SamplingFlags {
   stop?: string[];
   logprobs?: number;
   json?: boolean;
-  profile?: boolean;
+  profile?: ProfileRows;
 }
 
 /** Answers that nobody limits end here. */
@@ -33,7 +34,11 @@ export function generateCommand(signal: AbortSignal): Command {
     .option('--stop <text>', 'end at this text; may be repeated', (text, all: string[] = []) => [...all, text])
     .option('--logprobs <n>', 'with --json: log-probabilities, with this many alternatives', whole('--logprobs', 0))
     .option('--json', 'print one JSON object: tokens, text, timings, memory, machine')
-    .option('--profile', 'print time per operator on standard error');
+    .addOption(
+      new Option('--profile [rows]', 'print time, rates and roofline per operator, or per layer, on standard error')
+        .choices(['operators', 'layers'] satisfies ProfileRows[])
+        .preset('operators'),
+    );
   addSamplingOptions(addModelOptions(command));
   return command.action((flags: GenerateFlags) => generate(flags, signal));
 }
@@ -56,6 +61,7 @@ export async function generate(flags: GenerateFlags, signal: AbortSignal): Promi
     resolveSamplingParams(sampling, prepared.info.vocabSize);
     const tokenIds = await encodePrompt(prepared, prompt, flags, signal);
     prepared.checkPrompt(tokenIds);
+    const machine = flags.profile ? await measureCeilings(opened.backend.info, signal) : null;
     const model = await loadWeights(opened, flags, signal);
     const loadMs = performance.now() - start;
     try {
@@ -63,7 +69,7 @@ export async function generate(flags: GenerateFlags, signal: AbortSignal): Promi
         ...sampling,
         maxTokens: flags.maxTokens,
         stop: flags.stop,
-        profile: flags.profile,
+        profile: flags.profile !== undefined,
         signal,
       });
       if (!flags.json) await printText(generation);
@@ -72,7 +78,12 @@ export async function generate(flags: GenerateFlags, signal: AbortSignal): Promi
         const report = await generateReport({ resolved, info: model.info, result, tokenIds, loadMs });
         process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
       }
-      if (result.profile) process.stderr.write(`${profileTable(result.profile)}\n`);
+      if (flags.profile && result.profile) {
+        const options = { by: flags.profile, ceilings: machine && rooflineCeilings(machine) };
+        const { prefill, decode } = result.profile;
+        process.stderr.write(`\nprefill\n${profileTable(prefill, options)}\n`);
+        if (result.tokenIds.length > 1) process.stderr.write(`\ndecode\n${profileTable(decode, options)}\n`);
+      }
     } finally {
       await model.dispose();
     }

@@ -19,7 +19,7 @@ export interface GenerateOptions extends SamplingParams {
    * grows). Undefined allows all. For grammars.
    */
   readonly mask?: ((completionTokenIds: readonly number[]) => TokenMask | undefined) | undefined;
-  /** Measure the time of every op; the result then has a `profile`. */
+  /** Measure the time of every op, and count its work; the result then has a `profile`. Costs nothing when off. */
   readonly profile?: boolean | undefined;
   /** Ends the generation with an `AbortError`, in prefill and in decode. */
   readonly signal?: AbortSignal | undefined;

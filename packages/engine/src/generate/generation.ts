@@ -1,5 +1,5 @@
-import type { Op } from '@hearth/core';
 import type { TokenLogprob } from '@hearth/sampler';
+import type { GenerateProfile } from '../profile/op-profiler.ts';
 
 /** One token of a generation, as it came. */
 export interface TextDelta {
@@ -44,19 +44,10 @@ export interface GenerateResult {
   readonly logprobs?: readonly { readonly logprob: number; readonly topLogprobs: readonly TokenLogprob[] }[];
   readonly usage: GenerateUsage;
   readonly timings: GenerateTimings;
-  /** In the order of the program, when asked for. */
-  readonly profile?: readonly OpProfile[];
+  /** When asked for. */
+  readonly profile?: GenerateProfile;
   /** The seed of the draws, also when it was drawn because none was given. With it the same text comes again. */
   readonly seed: bigint;
-}
-
-/** Time of one op of the program over the steps of a generation. */
-export interface OpProfile {
-  /** The boundary that it produces: `model.layers.0.mlp.down_proj`. */
-  readonly name: string;
-  readonly kind: Op['kind'];
-  readonly calls: number;
-  readonly nanoseconds: number;
 }
 
 export interface GenerateUsage {

@@ -1,11 +1,11 @@
 import { createSampler, type Sample, type Sampler } from '@hearth/sampler';
+import type { GenerationProfiler } from '../profile/op-profiler.ts';
 import { computeUncached } from '../session/compute.ts';
 import type { Sequence } from '../session/sequence.ts';
 import type { StepLoop } from '../step/step-loop.ts';
 import { Completion, type CompletionEnd, type StreamingDetokenizer } from './completion.ts';
 import type { GenerationPlan } from './generate-options.ts';
 import type { FinishReason, GenerateEvent, GenerateResult, GenerateTimings } from './generation.ts';
-import type { OpProfiler } from './op-profiler.ts';
 
 export interface RunGenerationOptions {
   readonly loop: StepLoop;
@@ -15,7 +15,7 @@ export interface RunGenerationOptions {
   readonly chunkTokens: number;
   readonly detokenizer: StreamingDetokenizer;
   /** Present when the plan asks for a profile. */
-  readonly profiler: OpProfiler | undefined;
+  readonly profiler: GenerationProfiler | undefined;
 }
 
 /**
@@ -59,11 +59,12 @@ export class GenerationRun {
       const onLogits = (logits: Float32Array) => {
         sample = this.#sample(logits);
       };
+      const phase = this.#prefilledAt === undefined ? profiler?.prefill : profiler?.decode;
       await computeUncached(loop, sequence, {
         signal,
         chunkTokens,
         ...(completion.end === undefined && { onLogits }),
-        ...(profiler && { onProfile: (profile) => profiler.add(profile) }),
+        ...(phase && { onProfile: (timings, batch) => phase.add(timings, batch) }),
       });
       this.#prefilledAt ??= performance.now();
       if (sample) emit(this.#accept(sample));

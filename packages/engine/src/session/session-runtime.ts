@@ -1,6 +1,8 @@
-import type { Executable, HearthError, Program } from '@hearth/core';
+import type { Executable, HearthError, Program, WeightDtype } from '@hearth/core';
 import { BlockPool } from '../cache/block-pool.ts';
 import type { StreamingDetokenizer } from '../generate/completion.ts';
+import { kvBytesPerToken } from '../model/model-info.ts';
+import type { StorageTypes } from '../profile/op-work.ts';
 import { StepLoop } from '../step/step-loop.ts';
 import type { Sequence } from './sequence.ts';
 
@@ -13,6 +15,8 @@ export interface SessionRuntimeOptions {
   readonly chunkTokens: number;
   /** Most output rows in one step. */
   readonly maxOutputRows: number;
+  /** Types that the weights of the program are computed with, by id. */
+  readonly weightDtypes: readonly WeightDtype[];
   createDetokenizer(): StreamingDetokenizer;
 }
 
@@ -23,6 +27,8 @@ export interface SessionRuntime extends SessionRuntimeOptions {
   readonly blockSize: number;
   readonly program: Program;
   readonly vocabSize: number;
+  /** For profiles. */
+  readonly storageTypes: StorageTypes;
   /** Every sequence that may hold blocks. */
   readonly sequences: Set<Sequence>;
   /** How to end each session that there is, for a reason that its work rejects with. */
@@ -41,6 +47,10 @@ export function createSessionRuntime(executable: Executable, options: SessionRun
     blockSize: cache.blockSize,
     program,
     vocabSize: program.vocabSize,
+    storageTypes: {
+      weightDtypes: options.weightDtypes,
+      cacheBytesPerPosition: program.cacheLayers.map((layer) => kvBytesPerToken([layer], cache.dtype)),
+    },
     sequences,
     sessions: new Set(),
   };

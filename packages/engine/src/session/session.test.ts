@@ -186,13 +186,27 @@ describe('generate', () => {
     expect(tokenIds).toEqual(await fresh(options, [1], 6));
   });
 
-  it('measures ops when asked', async () => {
+  it('measures ops when asked, and only then', async () => {
     const { backend, newSession } = await setUp({ next: hashScript() });
     const session = newSession([1]);
     expect((await session.generate({ ...greedy, maxTokens: 1 }).result).profile).toBeUndefined();
     expect(backend.profiled).toBe(0);
     const { profile } = await session.generate({ ...greedy, maxTokens: 3, profile: true }).result;
-    expect(profile).toEqual([{ name: 'lm_head', kind: 'linear', calls: 3, nanoseconds: 21 }]);
+    // The fake head reads 1 float of each output row and writes its logits; each op takes 7 ns.
+    const headOf = (calls: number) => ({
+      name: 'lm_head',
+      kind: 'linear',
+      calls,
+      nanoseconds: 7 * calls,
+      work: {
+        weightBytes: 0,
+        cacheBytes: 0,
+        activationBytes: calls * 4 * (1 + fakeTokens.vocabSize),
+        integerOps: 0,
+        floatOps: 0,
+      },
+    });
+    expect(profile).toEqual({ prefill: [headOf(1)], decode: [headOf(2)] });
   });
 });
 

@@ -4,8 +4,8 @@ import { AnchorError, SessionBusyError } from '../errors.ts';
 import { EventStream } from '../generate/event-stream.ts';
 import { type GenerateOptions, planGeneration } from '../generate/generate-options.ts';
 import type { GenerateEvent, GenerateResult, Generation } from '../generate/generation.ts';
-import { OpProfiler } from '../generate/op-profiler.ts';
 import { GenerationRun } from '../generate/run-generation.ts';
+import { GenerationProfiler } from '../profile/op-profiler.ts';
 import type { RowScores } from '../step/step-loop.ts';
 import { checkTokens } from './check-tokens.ts';
 import { commonPrefixLength } from './common-prefix.ts';
@@ -177,7 +177,7 @@ export class Session {
   generate(options: GenerateOptions = {}): Generation {
     this.#checkIdle('generate');
     const sequence = this.#sequence;
-    const { loop, program, vocabSize, contextLength, eosTokenIds, chunkTokens } = this.#runtime;
+    const { loop, program, storageTypes, vocabSize, contextLength, eosTokenIds, chunkTokens } = this.#runtime;
     const plan = planGeneration(options, { length: sequence.length, contextLength, vocabSize, eosTokenIds });
     const run = new GenerationRun({
       loop,
@@ -186,7 +186,7 @@ export class Session {
       vocabSize,
       chunkTokens,
       detokenizer: this.#runtime.createDetokenizer(),
-      profiler: plan.profile ? new OpProfiler(program) : undefined,
+      profiler: plan.profile ? new GenerationProfiler(program, storageTypes) : undefined,
     });
 
     const cancelled = new AbortError('The generation was cancelled.');

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AbortError, type Executable, type OpTiming, type StepResult, throwIfAborted } from '@hearth/core';
+import { AbortError, type Batch, type Executable, type OpTiming, type StepResult, throwIfAborted } from '@hearth/core';
 import type { BlockPool } from '../cache/block-pool.ts';
 import { makeRoom } from '../cache/make-room.ts';
 import { CacheExhaustedError } from '../errors.ts';
@@ -25,8 +25,8 @@ export interface RunOptions {
   readonly onLogits?: (logits: Float32Array) => void;
   /** Receives the scores of a step with targets. */
   readonly onScores?: (scores: RowScores) => void;
-  /** Receives the time of every op, which is measured only when this is here. */
-  readonly onProfile?: (profile: readonly OpTiming[]) => void;
+  /** Receives the time of every op, which is measured only when this is here, and the step that took it. */
+  readonly onProfile?: (profile: readonly OpTiming[], batch: Batch) => void;
 }
 
 /**
@@ -140,7 +140,7 @@ export class StepLoop {
         profile: chosen.some((entry) => entry.onProfile !== undefined),
         signal,
       });
-      this.#deliver(chosen, result);
+      this.#deliver(chosen, batch, result);
     } catch (error) {
       for (const { step, settle } of chosen) {
         // Blocks that were taken for this step hold nothing of use.
@@ -185,7 +185,7 @@ export class StepLoop {
     if (blocks.length > 0) await this.#executable.cache.zeroBlocks(Int32Array.from(blocks));
   }
 
-  #deliver(chosen: readonly QueuedStep[], result: StepResult): void {
+  #deliver(chosen: readonly QueuedStep[], batch: Batch, result: StepResult): void {
     const { logits = new Float32Array(0), logprobs, argmax, profile } = result;
     const { vocabSize } = this.#executable.program;
     let row = 0;
@@ -193,7 +193,7 @@ export class StepLoop {
       step.sequence.numCachedTokens += step.numTokens;
       const numRows = numOutputRows(step);
       try {
-        if (profile) onProfile?.(profile);
+        if (profile) onProfile?.(profile, batch);
         if (logprobs && argmax) onScores?.({ logprobs, argmax });
         else onLogits?.(logits.subarray(row * vocabSize, (row + numRows) * vocabSize));
         settle.resolve();

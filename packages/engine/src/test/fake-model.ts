@@ -44,6 +44,7 @@ export async function createFakeModel(
     eosTokenIds: new Set(tokenizer.eosTokenIds),
     chunkTokens: maxTokensPerStep,
     maxOutputRows: 4,
+    weightDtypes: [],
     createDetokenizer: () => tokenizer.createDetokenizer(),
   });
   const model = new Model({

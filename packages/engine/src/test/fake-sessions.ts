@@ -31,6 +31,7 @@ export async function fakeSessions(
     eosTokenIds: new Set([fakeTokens.eos]),
     chunkTokens,
     maxOutputRows,
+    weightDtypes: [],
     createDetokenizer: () => new ByteDetokenizer(),
   });
   return { backend, runtime };

@@ -6,6 +6,7 @@
 #include "binding/errors.h"
 #include "binding/executable_object.h"
 #include "binding/file_object.h"
+#include "binding/probe_object.h"
 #include "binding/runtime_object.h"
 #include "binding/testing.h"
 #include "binding/weights_object.h"
@@ -45,6 +46,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   data.weights = Napi::Persistent(WeightsObject::define(env));
   data.executable = Napi::Persistent(ExecutableObject::define(env));
   exports.Set("Runtime", RuntimeObject::define(env));
+  exports.Set("Probe", ProbeObject::define(env));
   exports.Set("variants", Napi::Function::New(env, variants, "variants"));
   exports.Set("cpuFeatures", string_array(env, cpu_feature_names(cpu_features())));
   // The build script looks for this text in the file to know whether it is up to date.

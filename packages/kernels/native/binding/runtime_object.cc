@@ -21,6 +21,12 @@ constexpr int32_t kMostThreads = 1024;
 
 }  // namespace
 
+int num_threads_argument(const Napi::Value& value) {
+  const int32_t num_threads = int32_argument(value, "numThreads");
+  require(num_threads >= 1 && num_threads <= kMostThreads, "numThreads must be 1 to ", kMostThreads, ", got ", num_threads, ".");
+  return num_threads;
+}
+
 Napi::Function RuntimeObject::define(Napi::Env env) {
   return DefineClass(env, "Runtime",
                      {
@@ -37,9 +43,7 @@ Napi::Function RuntimeObject::define(Napi::Env env) {
 RuntimeObject::RuntimeObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<RuntimeObject>(info) {
   guarded(info.Env(), [&] {
     variant_ = &choose_variant(string_argument(info[0], "variant"));
-    const int32_t num_threads = int32_argument(info[1], "numThreads");
-    require(num_threads >= 1 && num_threads <= kMostThreads, "numThreads must be 1 to ", kMostThreads, ", got ", num_threads, ".");
-    thread_ = StepThread::start(info.Env(), num_threads);
+    thread_ = StepThread::start(info.Env(), num_threads_argument(info[1]));
     info.This().As<Napi::Object>().TypeTag(&kTypeTag);
   });
 }

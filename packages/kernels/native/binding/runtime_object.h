@@ -9,6 +9,9 @@
 
 namespace hearth {
 
+/// The number of threads of a pool, checked. Throws Failure(kInvalidArgument).
+int num_threads_argument(const Napi::Value& value);
+
 /// JavaScript class Runtime: a kernel variant, a step thread and its pool. Everything else is made by it.
 class RuntimeObject : public Napi::ObjectWrap<RuntimeObject> {
  public:

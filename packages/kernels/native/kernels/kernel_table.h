@@ -131,6 +131,10 @@ struct RowLogprob {
   int32_t argmax;
 };
 
+/// Memory of a thread that measures peaks: what its loop reads, then where it leaves its results.
+constexpr int64_t kPeakInputBytes = 1024;
+constexpr int64_t kPeakResultBytes = 512;
+
 struct KernelTable {
   /// out = row `row` of a packed matrix as f32.
   bool (*embed)(Dtype dtype, const uint8_t* packed, int64_t columns, int64_t row, float* out);
@@ -171,6 +175,17 @@ struct KernelTable {
   bool (*merge_attention)(float* states, int64_t num_groups, int64_t state_stride, int64_t head_dim, float* out);
 
   RowLogprob (*row_logprob)(const float* logits, int64_t vocab_size, int32_t token_id);
+
+  // What the processor can do at most (generic/peak.h). `memory`: kPeakInputBytes + kPeakResultBytes, 64-byte aligned.
+
+  /// Dot products of the variant's kind, without what a product needs around them; memory holds codes below 64. Gives the
+  /// operations that were done, a multiply-add as two.
+  double (*integer_peak)(int64_t rounds, uint8_t* memory);
+  /// Multiply-adds of floats; memory holds floats between 1/2 and 1.
+  double (*fma_peak)(int64_t rounds, uint8_t* memory);
+  /// Read `bytes`, a multiple of 4 · 128, from end to end: as one stream, and as four side by side.
+  void (*read_stream)(const uint8_t* data, int64_t bytes, uint8_t* memory);
+  void (*read_four_streams)(const uint8_t* data, int64_t bytes, uint8_t* memory);
 
   // For tests: the elementary functions, n values each.
   void (*exp_values)(const float* x, int64_t n, float* out);

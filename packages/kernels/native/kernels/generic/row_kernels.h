@@ -7,6 +7,7 @@
 #include "kernels/generic/experts.h"
 #include "kernels/generic/logprob.h"
 #include "kernels/generic/norms.h"
+#include "kernels/generic/peak.h"
 #include "kernels/generic/rows.h"
 #include "kernels/kernel_table.h"
 
@@ -72,6 +73,7 @@ void add_row_kernels(KernelTable& table) {
   table.choose_experts = choose_experts<Isa>;
   table.quantize_row = quantize_row<Isa>;
   table.row_logprob = row_logprob<Isa>;
+  add_peak_kernels<Isa>(table);
   table.exp_values = exp_values<Isa>;
   table.tanh_values = tanh_values<Isa>;
   table.log_values = log_values<Isa>;

@@ -1,0 +1,87 @@
+import type { GenerateProfile, GenerateResult, Model } from '@hearth/engine';
+import { median, spread } from './statistics.ts';
+
+export interface SpeedPlan {
+  /** Tokens of the prompt, and of the context that decode is measured at besides an empty one. */
+  readonly promptTokens: number;
+  /** Tokens that are timed in decode. */
+  readonly generateTokens: number;
+  /** Rounds that count; one before them warms caches and threads. */
+  readonly rounds: number;
+}
+
+/** One line of the result. */
+export interface Speed {
+  readonly phase: 'prefill' | 'decode';
+  /** Positions before the first timed token. */
+  readonly context: number;
+  /** Timed tokens of a round. */
+  readonly tokens: number;
+  /** Of each round. */
+  readonly tokensPerSecond: readonly number[];
+}
+
+export interface RunOptions {
+  readonly signal: AbortSignal;
+  /** Called after each round, the one that does not count included. */
+  readonly onRound?: (done: number, total: number) => void;
+}
+
+/** Prefill of a prompt, decode from nothing and decode after the prompt, in turn, round by round. */
+export async function measureSpeed(model: Model, plan: SpeedPlan, options: RunOptions): Promise<Speed[]> {
+  const { promptTokens, generateTokens, rounds } = plan;
+  const prefill: number[] = [];
+  const decodeAt0: number[] = [];
+  const decodeAfterPrompt: number[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    const short = await generate(model, 1, generateTokens, options.signal);
+    const long = await generate(model, promptTokens, generateTokens, options.signal);
+    options.onRound?.(round + 1, rounds + 1);
+    if (round === 0) continue;
+    prefill.push(long.timings.prefillTokensPerSecond!);
+    decodeAt0.push(short.timings.tokensPerSecond!);
+    decodeAfterPrompt.push(long.timings.tokensPerSecond!);
+  }
+  return [
+    { phase: 'prefill', context: 0, tokens: promptTokens, tokensPerSecond: prefill },
+    { phase: 'decode', context: 0, tokens: generateTokens, tokensPerSecond: decodeAt0 },
+    { phase: 'decode', context: promptTokens, tokens: generateTokens, tokensPerSecond: decodeAfterPrompt },
+  ];
+}
+
+/** The profile of the fastest of some rounds: the others were held up by something else. */
+export async function measureProfile(model: Model, plan: SpeedPlan, options: RunOptions): Promise<GenerateProfile> {
+  const profiles: { profile: GenerateProfile; milliseconds: number }[] = [];
+  for (let round = 0; round < plan.rounds; round++) {
+    const result = await generate(model, plan.promptTokens, plan.generateTokens, options.signal, true);
+    profiles.push({ profile: result.profile!, milliseconds: result.timings.totalMs });
+    options.onRound?.(round + 1, plan.rounds);
+  }
+  return profiles.sort((a, b) => a.milliseconds - b.milliseconds)[0]!.profile;
+}
+
+export function summary({ tokensPerSecond }: Speed): { readonly median: number; readonly spread: number } {
+  return { median: median(tokensPerSecond), spread: spread(tokensPerSecond) };
+}
+
+/** Greedy, past any end of text: the first token ends prefill, so one more than are timed. */
+async function generate(
+  model: Model,
+  promptTokens: number,
+  generateTokens: number,
+  signal: AbortSignal,
+  profile = false,
+): Promise<GenerateResult> {
+  const session = model.createSession({ tokenIds: someTokens(promptTokens, model.info.vocabSize) });
+  try {
+    const options = { maxTokens: generateTokens + 1, temperature: 0, ignoreEos: true, profile, signal };
+    return await session.generate(options).result;
+  } finally {
+    await session.dispose();
+  }
+}
+
+/** Spread over the first 240 ids, which every vocabulary has; what they mean changes no speed, but for the choice of experts. */
+function someTokens(count: number, vocabSize: number): number[] {
+  return Array.from({ length: count }, (_, i) => (3 + ((i * 37) % 240)) % vocabSize);
+}
