@@ -1,4 +1,4 @@
-import { formatNames } from '../synthetic/formats.ts';
+import type { FormatName } from '../synthetic/formats.ts';
 import { aimedCells, type Cell } from './aims.ts';
 import { type MeasuredCell, type Results, verdictOf } from './results.ts';
 
@@ -35,7 +35,7 @@ function aimTable(cells: readonly MeasuredCell[]): string {
     row.set(cell.format, `${found?.ratio.toFixed(2) ?? '–'} (${cell.aim} / ${cell.least})${mark}`);
     rows.set(label, row);
   }
-  const formats = [...formatNames].reverse();
+  const formats = ['q4_0', 'q8_0', 'q4_k_m', 'f16'] as const satisfies readonly FormatName[];
   return table(
     ['Ratio (aim / least)', ...formats],
     [...rows].map(([label, row]) => [label, ...formats.map((format) => row.get(format) ?? '')]),

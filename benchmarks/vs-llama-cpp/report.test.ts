@@ -46,7 +46,7 @@ describe('measured', () => {
 describe('markdown', () => {
   it('fills the table of aims in, and marks what is below and what is missing', () => {
     const text = markdown({ ...results, cells: [...results.cells.slice(1), measured(cell, [1000], [2000], 'plain')] });
-    expect(text).toContain('| prefill 500, llama-1.1b | – (2.5 / 1.8) | 2.00 (3.5 / 2.2) **below** | – (2 / 1.4) |');
+    expect(text).toContain('| prefill 500, llama-1.1b | 2.00 (3.5 / 2.2) **below** | – (2 / 1.4) | – (2.5 / 1.8) |');
     expect(text).toContain('Of 2 cells with an aim 0 reach it, 1 reach the least, 1 are below.');
     expect(text).toContain('Not measured in the time there was: llama-1.1b q4_0 decode at 1500.');
     expect(text).toMatch(
