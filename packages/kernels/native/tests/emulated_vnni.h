@@ -28,6 +28,9 @@ struct EmulatedWide;
 struct EmulatedVnni16 : VnniProducts<EmulatedDot> {
   using Tile = EmulatedVnni16;
   using Wide = EmulatedWide;
+  static constexpr int kDecodeVectors = 1;
+  static constexpr int kVectors = 1;
+  static constexpr int kFloatVectors = 1;
 };
 
 struct EmulatedWide {

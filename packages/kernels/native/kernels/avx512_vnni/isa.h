@@ -19,10 +19,13 @@ struct EvexDot {
 
 struct Avx512VnniWide;
 
-/// 8 lanes: rows, attention, and the tiles that products have left over.
+/// 8 lanes: rows, attention, and the last tile that products may have left over, one vector of it.
 struct Avx512Vnni : VnniProducts<EvexDot> {
   using Tile = Avx512Vnni;
   using Wide = Avx512VnniWide;
+  static constexpr int kDecodeVectors = 1;
+  static constexpr int kVectors = 1;
+  static constexpr int kFloatVectors = 1;
 };
 
 /// 16 lanes, the rows of two tiles: what products need.
