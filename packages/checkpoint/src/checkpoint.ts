@@ -72,6 +72,8 @@ export interface Checkpoint {
   readonly generationConfig?: Readonly<Record<string, unknown>>;
   /** Things a user should know that did not prevent opening, a sentence each. */
   readonly warnings: readonly string[];
+  /** The weight files, in a fixed order. */
+  readonly files: readonly MappedFile[];
   /** Bytes of the weight files together. */
   readonly sizeBytes: number;
   /** SHA-256 in hex over the header of every weight file (and config.json): the same for the same layout and configuration. */

@@ -39,6 +39,7 @@ export async function openGgufCheckpoint(
       tokenizer: { kind: 'gguf', metadata: header.metadata, metadataTypes: header.metadataTypes },
       chatTemplate: readChatTemplates(header),
       warnings: [...parts.flatMap((part) => part.header.warnings), ...readWarnings(fields, config.vocab_size)],
+      files,
       sizeBytes: files.reduce((sum, file) => sum + file.size, 0),
       headerHash,
       close: () => closeAll(files),

@@ -109,6 +109,7 @@ async function openWeightFiles(
     chatTemplate: await readChatTemplates(directory, tokenizerConfig),
     ...(generationConfig && { generationConfig }),
     warnings,
+    files: weights.files,
     sizeBytes: weights.files.reduce((sum, file) => sum + file.size, 0),
     headerHash: createHash('sha256')
       .update(JSON.stringify([config, weights.headerHashes]))

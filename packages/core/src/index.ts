@@ -21,7 +21,14 @@ export {
   type MappedFile,
   MemoryFile,
 } from './backend/files.ts';
-export type { LoadWeightsOptions, WeightSource, WeightSpec, Weights } from './backend/weights.ts';
+export type {
+  LoadWeightsOptions,
+  PackedCache,
+  PackedCacheOptions,
+  WeightSource,
+  WeightSpec,
+  Weights,
+} from './backend/weights.ts';
 export {
   AbortError,
   ContextLengthError,

@@ -18,6 +18,7 @@ export {
   OfflineError,
 } from './errors.ts';
 export { type CachedModel, listModels, pullModel, removeModel, resolveModel } from './models.ts';
+export { packedCacheOptions } from './packed-cache.ts';
 export type { PullProgress, PullWarning } from './progress.ts';
 export type { ModelSource, ResolvedModel } from './resolved-model.ts';
 export type { HubOptions, RetryPolicy, Timeouts } from './settings.ts';

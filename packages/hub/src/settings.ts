@@ -81,9 +81,7 @@ export async function settingsOf(options: HubOptions): Promise<Settings> {
   return {
     surroundings,
     workingDirectory,
-    cacheDirectory: options.cacheDirectory
-      ? path.resolve(workingDirectory, expandHome(options.cacheDirectory, surroundings))
-      : defaultCacheDirectory(surroundings),
+    cacheDirectory: cacheDirectoryOf(options),
     offline: options.offline ?? (isSwitchedOn(env.HEARTH_OFFLINE) || isSwitchedOn(env.HF_HUB_OFFLINE)),
     signal: options.signal,
     onProgress: options.onProgress,
@@ -94,6 +92,14 @@ export async function settingsOf(options: HubOptions): Promise<Settings> {
     timeouts: { connectMs: 5_000, responseMs: 20_000, idleMs: 30_000, ...options.timeouts },
     retry: { attempts: 5, baseDelayMs: 500, ...options.retry },
   };
+}
+
+/** The directory that models are kept in. */
+export function cacheDirectoryOf(options: Pick<HubOptions, 'cacheDirectory' | 'env' | 'workingDirectory'>): string {
+  const surroundings = surroundingsOf(options.env);
+  return options.cacheDirectory
+    ? path.resolve(options.workingDirectory ?? process.cwd(), expandHome(options.cacheDirectory, surroundings))
+    : defaultCacheDirectory(surroundings);
 }
 
 /** An unreachable first source is everyday life and silent; a source with other bytes than promised is news. */

@@ -54,6 +54,8 @@ export interface NativeProbe {
 
 export interface NativeFile {
   readonly size: number;
+  /** Nanoseconds since 1970. */
+  readonly modifiedNs: bigint;
   readonly isMapped: boolean;
   read(offset: number, length: number): Promise<Uint8Array>;
   close(): void;
@@ -68,6 +70,19 @@ export interface NativeWeights {
     columnOrder: Uint32Array | undefined,
   ): number;
   addVector(values: Float32Array): number;
+  /** A matrix of a packed file, complete after `loadPacked`. Only quantized types have a column order. */
+  addPackedMatrix(
+    dtype: number,
+    rows: number,
+    columns: number,
+    columnOrder: Uint32Array | undefined,
+    file: NativeFile,
+    offset: number,
+  ): number;
+  loadPacked(first: number, count: number): Promise<void>;
+  /** Makes a file with every weight at its offset, in the background: steps go on meanwhile. */
+  writePacked(path: string, offsets: readonly number[], fileBytes: number): Promise<void>;
+  cancelWriting(): void;
   /** Rows in the order of the file, ascending, each once; `offset` is that of `firstRow`. */
   packFile(index: number, file: NativeFile, offset: number, firstRow: number, numRows: number): Promise<void>;
   packBytes(index: number, bytes: Uint8Array, firstRow: number, numRows: number): Promise<void>;

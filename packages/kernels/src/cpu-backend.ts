@@ -14,15 +14,25 @@ import {
   type WeightSpec,
   type Weights,
 } from '@hearth/core';
-import { cacheDtypeNumbers, dtypeNumbers, type KernelVariant, type NativeRuntime } from './addon-types.ts';
+import {
+  cacheDtypeNumbers,
+  dtypeNumbers,
+  type KernelVariant,
+  type NativeRuntime,
+  type NativeWeights,
+} from './addon-types.ts';
+import { checkSources } from './check-sources.ts';
 import { CpuWeights } from './cpu-weights.ts';
 import { defaultNumThreads } from './default-num-threads.ts';
 import { encodeProgram } from './encode-program.ts';
 import { CpuExecutable } from './executable.ts';
 import { type FileAccess, NativeFileMapper } from './file-mapper.ts';
 import { loadAddon } from './load-addon.ts';
-import { loadWeights } from './load-weights.ts';
+import { type LoadedWeights, packWeights } from './load-weights.ts';
 import { toHearthError, translatingErrors } from './native-errors.ts';
+import { loadPackedFile } from './packed-file/load.ts';
+import { packedFile } from './packed-file/packed-file.ts';
+import { PackedFileWriter } from './packed-file/writer.ts';
 import { NativeQuantizer } from './quantize.ts';
 
 export interface CpuBackendOptions {
@@ -83,18 +93,20 @@ class CpuBackend implements Backend {
   async loadWeights(
     specs: readonly WeightSpec[],
     sources: ReadonlyMap<string, WeightSource>,
-    options?: LoadWeightsOptions,
+    options: LoadWeightsOptions = {},
   ): Promise<Weights> {
-    const native = this.#alive().createWeights();
-    try {
-      const loaded = await loadWeights(native, specs, sources, options);
-      const weights = new CpuWeights(native, loaded, () => this.#weights.delete(weights));
-      this.#weights.add(weights);
-      return weights;
-    } catch (error) {
-      native.dispose();
-      throw toHearthError(error);
-    }
+    const runtime = this.#alive();
+    const wanted = checkSources(specs, sources);
+    const file = options.packedCache && packedFile(wanted, options.packedCache);
+    let filled = file && (await fill(runtime, (native) => loadPackedFile(native, file, this.fileMapper, options)));
+    const isFromCache = filled !== undefined;
+    filled ??= await fill(runtime, (native) => packWeights(native, wanted, options));
+    if (!filled) throw new DisposedError('backend');
+    const { native, loaded } = filled;
+    const writer = file && !isFromCache ? new PackedFileWriter(native, file) : undefined;
+    const weights = new CpuWeights(native, loaded, { isFromCache, writer }, () => this.#weights.delete(weights));
+    this.#weights.add(weights);
+    return weights;
   }
 
   async compile(program: Program, weights: Weights, options: CompileOptions): Promise<CpuExecutable> {
@@ -114,9 +126,13 @@ class CpuBackend implements Backend {
     const native = await translatingErrors(() =>
       runtime.compile(weights.native, words, options.maxTokens, options.maxOutputRows, cache),
     );
-    const executable = new CpuExecutable(native, program, options, () => {
-      this.#executables.delete(executable);
-      weights.executables.delete(executable);
+    const executable = new CpuExecutable(native, program, options, {
+      // Not before: the first token waits for nothing.
+      onOutput: () => void weights.writer?.start(),
+      onDisposed: () => {
+        this.#executables.delete(executable);
+        weights.executables.delete(executable);
+      },
     });
     this.#executables.add(executable);
     weights.executables.add(executable);
@@ -145,4 +161,26 @@ class CpuBackend implements Backend {
     if (!this.#runtime) throw new DisposedError('backend');
     return this.#runtime;
   }
+}
+
+interface Filled<T> {
+  readonly native: NativeWeights;
+  readonly loaded: T;
+}
+
+/** New native weights, filled. Where that fails or gives nothing they are freed again. */
+async function fill<T extends LoadedWeights | undefined>(
+  runtime: NativeRuntime,
+  filling: (native: NativeWeights) => Promise<T>,
+): Promise<Filled<NonNullable<T>> | undefined> {
+  const native = runtime.createWeights();
+  try {
+    const loaded = await filling(native);
+    if (loaded) return { native, loaded };
+  } catch (error) {
+    native.dispose();
+    throw toHearthError(error);
+  }
+  native.dispose();
+  return undefined;
 }

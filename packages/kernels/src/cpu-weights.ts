@@ -1,23 +1,34 @@
 import { DisposedError, InvalidArgumentError, type WeightSpec, type Weights } from '@hearth/core';
 import type { NativeWeights } from './addon-types.ts';
 import type { LoadedWeights } from './load-weights.ts';
+import type { PackedFileWriter } from './packed-file/writer.ts';
 
 /** Packed weights in native memory. */
 export class CpuWeights implements Weights {
   readonly packedBytes: number;
   readonly sourceBytes: number;
+  readonly isFromCache: boolean;
+  /** Keeps the weights for the next load; undefined where they are not to be kept, or are already. */
+  readonly writer: PackedFileWriter | undefined;
   /** Those compiled from these weights and not yet disposed. */
   readonly executables = new Set<unknown>();
   readonly #loaded: LoadedWeights;
   readonly #onDisposed: () => void;
   #native: NativeWeights | undefined;
 
-  constructor(native: NativeWeights, loaded: LoadedWeights, onDisposed: () => void) {
+  constructor(
+    native: NativeWeights,
+    loaded: LoadedWeights,
+    { isFromCache, writer }: { isFromCache: boolean; writer: PackedFileWriter | undefined },
+    onDisposed: () => void,
+  ) {
     this.#native = native;
     this.#loaded = loaded;
     this.#onDisposed = onDisposed;
     this.packedBytes = loaded.packedBytes;
     this.sourceBytes = loaded.sourceBytes;
+    this.isFromCache = isFromCache;
+    this.writer = writer;
   }
 
   get native(): NativeWeights {
@@ -44,6 +55,7 @@ export class CpuWeights implements Weights {
         `Dispose the executables of these weights first; ${this.executables.size} are left.`,
       );
     }
+    await this.writer?.cancel();
     this.#native?.dispose();
     this.#native = undefined;
     this.#onDisposed();

@@ -26,21 +26,28 @@ interface NativeNumericError {
   readonly inSum: boolean;
 }
 
+/** Calls of an executable to whoever made it. */
+interface ExecutableEvents {
+  /** A step has given output: the first token is there. */
+  readonly onOutput: () => void;
+  readonly onDisposed: () => void;
+}
+
 /** A compiled program. A step is one native call: the batch is copied, and all ops run on the step thread and its pool. */
 export class CpuExecutable implements Executable {
   readonly program: Program;
   readonly cache: CpuKvCache;
   readonly #limits: BatchLimits;
-  readonly #onDisposed: () => void;
+  readonly #events: ExecutableEvents;
   #native: NativeExecutable | undefined;
   #running: Promise<void> | undefined;
   #disposal: Promise<void> | undefined;
   readonly #views: { logits: Float32Array | undefined; hidden: Float32Array | undefined };
 
-  constructor(native: NativeExecutable, program: Program, options: CompileOptions, onDisposed: () => void) {
+  constructor(native: NativeExecutable, program: Program, options: CompileOptions, events: ExecutableEvents) {
     this.program = program;
     this.#native = native;
-    this.#onDisposed = onDisposed;
+    this.#events = events;
     const { maxTokens, maxOutputRows } = options;
     const { blockSize, numBlocks } = options.cache;
     this.#limits = { maxTokens, maxOutputRows, blockSize, numBlocks };
@@ -76,6 +83,7 @@ export class CpuExecutable implements Executable {
     this.#running = running;
     try {
       await running;
+      if (batch.outputRows.length > 0) this.#events.onOutput();
       return this.#collect(native, output.kind, batch.outputRows.length, profile);
     } finally {
       this.#running = undefined;
@@ -92,7 +100,7 @@ export class CpuExecutable implements Executable {
     this.#native = undefined;
     await this.#running?.catch(() => {}); // whoever called step() hears of it
     native?.dispose();
-    this.#onDisposed();
+    this.#events.onDisposed();
   }
 
   #alive(): NativeExecutable {

@@ -26,11 +26,13 @@ export class NativeFileMapper implements FileMapper {
 export class NativeMappedFile implements MappedFile {
   readonly path: string;
   readonly size: number;
+  readonly modifiedNs: bigint;
   #native: NativeFile | undefined;
 
   constructor(path: string, native: NativeFile) {
     this.path = path;
     this.size = native.size;
+    this.modifiedNs = native.modifiedNs;
     this.#native = native;
   }
 

@@ -16,3 +16,4 @@ export {
   measureMachine,
   type ThreadRates,
 } from './measure-machine.ts';
+export { listPackedFiles, type PackedFileInfo, removePackedFiles } from './packed-file/directory.ts';

@@ -1,3 +1,6 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Batch } from '@hearth/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeBatch } from './__fixtures__/batches.ts';
@@ -136,6 +139,58 @@ describe('weights', () => {
     expect(() => native.runtime.compile(mine, new Int32Array(1), 1, 1, cacheOptions)).toThrow(/still being packed/);
     mine.dispose(); // the job keeps what it needs
     await packing;
+  });
+
+  it('of a packed file refuse ranges, sizes and places that cannot be', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'hearth-checks-'));
+    const path = join(directory, 'file');
+    await writeFile(path, new Uint8Array(1024));
+    const [mapped, read] = await Promise.all([true, false].map((map) => native.runtime.openFile(path, map)));
+    for (const file of [mapped!, read!]) {
+      const mine = native.runtime.createWeights();
+      const add = (rows: number, offset: number, dtype = f32) =>
+        mine.addPackedMatrix(dtype, rows, 8, undefined, file, offset);
+      expect(() => add(8, 0, 99)).toThrow(/no dtype 99/);
+      expect(() => add(8, 832)).toThrow(/has 1024 bytes, but 256 bytes from 832/);
+      expect(() => add(8, -64)).toThrow(/cut short or damaged/);
+      expect(() => add(2 ** 30, 0)).toThrow(/cut short or damaged/);
+      expect(() => add(8, 32)).toThrow(/no multiple of 64/);
+      expect(() => mine.addPackedMatrix(3, 8, 32, new Uint32Array(31), file, 0)).toThrow(/31 entries for 32 columns/);
+      expect(() => mine.addPackedMatrix(f32, 8, 8, undefined, {} as never, 0)).toThrow(/not what this addon made/);
+      expect(add(8, 768)).toBe(0);
+      await expect(mine.packBytes(0, new Uint8Array(256), 0, 8)).rejects.toThrow(/packed already/);
+      await expect(mine.loadPacked(0, 2)).rejects.toThrow(/no 2 weights|no weight 1/);
+      await expect(mine.loadPacked(-1, 1)).rejects.toThrow(/no weight -1/);
+      expect(() => mine.writePacked(join(directory, 'new'), [0], 256)).toThrow(/not complete/);
+      await mine.loadPacked(0, 1);
+      const write = (offsets: readonly number[], bytes: number) =>
+        mine.writePacked(join(directory, 'new'), offsets, bytes);
+      expect(() => write([], 256)).toThrow(/0 offsets for 1 weights/);
+      expect(() => write([0], 255)).toThrow(/cannot lie at 0/);
+      expect(() => write([32], 1024)).toThrow(/cannot lie at 32/);
+      expect(() => write([-64], 1024)).toThrow(/cannot lie at -64/);
+      expect(() => write([2 ** 53], 1024)).toThrow(/cannot lie/);
+      expect(() => write([Number.NaN], 1024)).toThrow(/whole number/);
+      await expect(mine.writePacked(path, [0], 256)).rejects.toThrow(/Cannot make .*exists/);
+      await expect(mine.writePacked(join(directory, 'none', 'x'), [0], 256)).rejects.toThrow(/No such file/);
+      mine.dispose();
+    }
+    mapped!.close();
+    read!.close();
+    await rm(directory, { recursive: true });
+  });
+
+  it('that are written to a file are not added to meanwhile, but compiled', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'hearth-checks-'));
+    const mine = native.runtime.createWeights();
+    mine.addVector(new Float32Array(8));
+    const writing = mine.writePacked(join(directory, 'new'), [64], 96);
+    expect(() => mine.addVector(new Float32Array(1))).toThrow(/being written/);
+    expect(() => native.runtime.compile(mine, new Int32Array(1), 1, 1, cacheOptions)).not.toThrow(/being/);
+    await writing;
+    expect((await readFile(join(directory, 'new'))).length).toBe(96);
+    mine.addVector(new Float32Array(1));
+    await rm(directory, { recursive: true });
   });
 
   it('are not mistaken for other objects', () => {

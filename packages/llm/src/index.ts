@@ -1,5 +1,5 @@
 export type { ChatMessage } from '@hearth/chat-format';
-export type { Backend } from '@hearth/core';
+export type { Backend, PackedCacheOptions } from '@hearth/core';
 export {
   AbortError,
   ContextLengthError,

@@ -1,18 +1,19 @@
-import type { Backend } from '@hearth/core';
+import type { Backend, PackedCacheOptions } from '@hearth/core';
 import {
   type LoadModelOptions as EngineLoadModelOptions,
   type LoadProgress as EngineLoadProgress,
   loadModel as loadModelFromPath,
   type Model,
 } from '@hearth/engine';
-import { type HubOptions, type PullProgress, resolveModel } from '@hearth/hub';
+import { type HubOptions, type PullProgress, packedCacheOptions, resolveModel } from '@hearth/hub';
 import type { CpuBackendOptions } from '@hearth/kernels';
 import { createDefaultBackend } from './default-backend.ts';
 
 /** How far loading has come: fetching the files first, when they are not on this machine yet. */
 export type LoadProgress = EngineLoadProgress | ({ readonly phase: 'pull' } & { readonly pull: PullProgress });
 
-export interface LoadModelOptions extends Omit<EngineLoadModelOptions, 'backend' | 'ownsBackend' | 'onProgress'> {
+export interface LoadModelOptions
+  extends Omit<EngineLoadModelOptions, 'backend' | 'ownsBackend' | 'onProgress' | 'packedCache'> {
   /** What runs the model. Default: one of its own, see `createDefaultBackend`; it goes when the model is disposed. */
   readonly backend?: Backend | undefined;
   /** Threads and file access of the default backend. */
@@ -20,6 +21,11 @@ export interface LoadModelOptions extends Omit<EngineLoadModelOptions, 'backend'
   /** Where models are kept and fetched from. */
   readonly hub?: Omit<HubOptions, 'signal' | 'onProgress'> | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+  /**
+   * Whether packed weights are kept on disk, so that the next start maps them; or where. Default: true, in the directory and
+   * up to the size that `packedCacheOptions` of @hearth/hub says (`HEARTH_PACKED_CACHE`).
+   */
+  readonly packedCache?: boolean | PackedCacheOptions | undefined;
 }
 
 /**
@@ -30,7 +36,7 @@ export interface LoadModelOptions extends Omit<EngineLoadModelOptions, 'backend'
  * @throws what `resolveModel` of @hearth/hub and `loadModel` of @hearth/engine throw
  */
 export async function loadModel(model: string, options: LoadModelOptions = {}): Promise<Model> {
-  const { backend, backendOptions, hub, onProgress, signal, ...engineOptions } = options;
+  const { backend, backendOptions, hub, onProgress, signal, packedCache = true, ...engineOptions } = options;
   const resolved = await resolveModel(model, {
     ...hub,
     ...(signal && { signal }),
@@ -43,6 +49,7 @@ export async function loadModel(model: string, options: LoadModelOptions = {}): 
       ...engineOptions,
       backend: usedBackend,
       ownsBackend,
+      packedCache: packedCache === true ? defaultPackedCache(hub) : packedCache || undefined,
       onProgress,
       signal,
     });
@@ -52,4 +59,9 @@ export async function loadModel(model: string, options: LoadModelOptions = {}): 
     if (ownsBackend) await usedBackend.dispose();
     throw error;
   }
+}
+
+function defaultPackedCache(hub: LoadModelOptions['hub']): PackedCacheOptions | undefined {
+  const options = packedCacheOptions(hub);
+  return options && { ...options, onWarning: (message) => process.emitWarning(message, { type: 'HearthWarning' }) };
 }

@@ -8,6 +8,8 @@ export interface MappedFile {
   readonly path: string;
   /** Bytes in the file when it was opened. */
   readonly size: number;
+  /** When the file was changed last, in nanoseconds since 1970, as of opening it. Absent for bytes that are not a file. */
+  readonly modifiedNs?: bigint;
   /** A copy of `length` bytes from `offset`. Rejects with InvalidModelError when the range is not within the file. */
   read(offset: number, length: number): Promise<Uint8Array>;
   /** Safe to call twice. */

@@ -44,6 +44,8 @@ export interface Weights {
   readonly packedBytes: number;
   /** Bytes of the sources they were packed from. */
   readonly sourceBytes: number;
+  /** True when they came, packed, from a file of the packed cache. */
+  readonly isFromCache?: boolean;
   /** Frees the memory; safe to call twice. Executables compiled from it must be disposed first. */
   dispose(): Promise<void>;
 }
@@ -52,4 +54,28 @@ export interface LoadWeightsOptions {
   readonly signal?: AbortSignal;
   /** Called now and then with bytes packed so far and in all. */
   readonly onProgress?: (progress: { readonly doneBytes: number; readonly totalBytes: number }) => void;
+  /** Where packed weights are kept for the next load. Without it, or with a backend that does not pack, nothing is kept. */
+  readonly packedCache?: PackedCache | undefined;
+}
+
+/** A directory of packed weights, and what is loaded now. */
+export interface PackedCache extends PackedCacheOptions {
+  /** The model for people: the path that it is loaded from. */
+  readonly source: string;
+  /**
+   * A text that is another one whenever the sources may hold other bytes: their sizes, times and headers, and what is made of
+   * them on load. The backend adds the specs, the types and orders of the sources, and its layout.
+   */
+  readonly identity: string;
+}
+
+export interface PackedCacheOptions {
+  /** Made when it is not there. Files in it are named `*.packed`. */
+  readonly directory: string;
+  /** Most bytes of all packed files; those not used for longest go first. A model that is larger is not kept. */
+  readonly maxBytes: number;
+  /** Weights that take less are not kept: packing them takes no time. */
+  readonly minBytes: number;
+  /** Told why a packed file was not used or not written, where that is no matter of course. */
+  readonly onWarning?: ((message: string) => void) | undefined;
 }

@@ -243,6 +243,7 @@ describe('loadWeights', () => {
     expect(model.info).toMatchObject({
       ...prepared.info,
       packedBytes: 98_624 * 4,
+      weightsFromCache: false,
       sourceBytes: 98_624 * 4,
       cacheDtype: 'f16',
       // 2 layers · keys and values · 2 KV heads · 16 dimensions · 2 bytes

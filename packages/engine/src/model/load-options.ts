@@ -1,6 +1,6 @@
 import type { ChatTemplateLimits } from '@hearth/chat-format';
 import type { QuantizePlan, StorageDtype } from '@hearth/checkpoint';
-import { type Backend, type CacheDtype, InvalidArgumentError } from '@hearth/core';
+import { type Backend, type CacheDtype, InvalidArgumentError, type PackedCacheOptions } from '@hearth/core';
 import type { TokenizerLimits } from '@hearth/tokenizer';
 import type { LoadProgress } from './progress.ts';
 
@@ -46,6 +46,11 @@ export interface LoadWeightsOptions {
    * for more than one, and are faster with more. It changes no result. Default: 16.
    */
   readonly maxOutputRows?: number | undefined;
+  /**
+   * Keeps packed weights in a directory, from which the next load of the same model maps them. They are written in the
+   * background after the first token. Default: nothing is kept.
+   */
+  readonly packedCache?: PackedCacheOptions | undefined;
   /** Dispose of the backend together with the model. Default: false. */
   readonly ownsBackend?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -70,7 +75,7 @@ export function resolveContextLength(wanted: number | undefined, maxContextLengt
 /** @throws InvalidArgumentError that names the option and its range */
 export function resolveLoadWeightsOptions(options: LoadWeightsOptions, backend: Backend, contextLength: number) {
   const { cacheDtype = 'f16', maxTokensPerStep = 256, cacheTokens = contextLength, ownsBackend = false } = options;
-  const { maxOutputRows = defaultMaxOutputRows } = options;
+  const { maxOutputRows = defaultMaxOutputRows, packedCache } = options;
   const { cacheDtypes } = backend.info;
   if (!cacheDtypes.includes(cacheDtype)) {
     throw new InvalidArgumentError(
@@ -81,7 +86,7 @@ export function resolveLoadWeightsOptions(options: LoadWeightsOptions, backend: 
   checkRange('maxTokensPerStep', maxTokensPerStep, 1, 2 ** 16);
   checkRange('maxOutputRows', maxOutputRows, 1, 2 ** 12);
   checkRange('cacheTokens', cacheTokens, contextLength, 2 ** 31, ' (from the context length on)');
-  return { cacheDtype, cacheTokens, maxTokensPerStep, maxOutputRows, ownsBackend };
+  return { cacheDtype, cacheTokens, maxTokensPerStep, maxOutputRows, packedCache, ownsBackend };
 }
 
 function checkRange(field: string, value: number, least: number, most: number, why = ''): void {

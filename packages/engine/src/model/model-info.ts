@@ -37,6 +37,8 @@ export interface ModelInfo extends ModelHeader {
   readonly packedBytes: number;
   /** Bytes of the tensors that they were packed from. */
   readonly sourceBytes: number;
+  /** Whether they were packed before and came from the packed cache. */
+  readonly weightsFromCache: boolean;
   readonly cacheDtype: CacheDtype;
   /** Bytes of keys and values of one position, over all layers. */
   readonly kvBytesPerToken: number;

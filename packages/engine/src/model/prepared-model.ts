@@ -22,6 +22,7 @@ import { modelFingerprint } from './fingerprint.ts';
 import { blockSize, type LoadWeightsOptions, resolveLoadWeightsOptions } from './load-options.ts';
 import { Model, type ModelTokenizer } from './model.ts';
 import { kvBytesPerToken, type ModelHeader, type ModelInfo } from './model-info.ts';
+import { packedCacheOf } from './packed-cache.ts';
 import { type Recodings, recodedSources } from './recodings.ts';
 
 export interface PreparedModelParts {
@@ -134,7 +135,7 @@ export class PreparedModel {
     onProgress: LoadWeightsOptions['onProgress'],
   ): Promise<Model> {
     const { backend, checkpoint, definition, sources, recodings, tokenizer, chatFormat, eosTokenIds } = this.#parts;
-    const { cacheDtype, cacheTokens, maxTokensPerStep, maxOutputRows, ownsBackend } = options;
+    const { cacheDtype, cacheTokens, maxTokensPerStep, maxOutputRows, packedCache, ownsBackend } = options;
     let weights: Weights | undefined;
     let executable: Executable | undefined;
     try {
@@ -143,6 +144,7 @@ export class PreparedModel {
       weights = await backend.loadWeights(definition.weights, recodedSources(sources, recodings, backend, signal), {
         signal,
         onProgress: (progress) => onProgress?.({ phase: 'weights', ...progress }),
+        packedCache: packedCache && packedCacheOf(checkpoint, recodings, packedCache),
       });
       const program = definition.createProgram();
       const numBlocks = Math.ceil(cacheTokens / blockSize) * program.cacheGroups.length;
@@ -168,6 +170,7 @@ export class PreparedModel {
         numericsVersion,
         packedBytes: weights.packedBytes,
         sourceBytes: weights.sourceBytes,
+        weightsFromCache: weights.isFromCache === true,
         cacheDtype,
         kvBytesPerToken: kvBytesPerToken(program.cacheLayers, cacheDtype),
         kvBytes: numBlocks * executable.cache.bytesPerBlock,

@@ -67,6 +67,7 @@ export async function createFakeModel(
       fingerprint: 'fake',
       numericsVersion,
       packedBytes: 0,
+      weightsFromCache: false,
       sourceBytes: 0,
       cacheDtype: 'f16',
       kvBytesPerToken: executable.cache.bytesPerBlock / blockSize,

@@ -36,6 +36,11 @@ bool boolean_argument(const Napi::Value& value, const char* name) {
   return value.As<Napi::Boolean>().Value();
 }
 
+Napi::Array array_argument(const Napi::Value& value, const char* name) {
+  require(value.IsArray(), name, " must be an array.");
+  return value.As<Napi::Array>();
+}
+
 Int32Span int32_array_argument(const Napi::Value& value, const char* name) {
   const Napi::Int32Array array = typed_array<Napi::Int32Array>(value, napi_int32_array, name, "an Int32Array");
   return {array.Data(), static_cast<int64_t>(array.ElementLength())};

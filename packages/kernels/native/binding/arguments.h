@@ -19,6 +19,7 @@ int32_t int32_argument(const Napi::Value& value, const char* name);
 int64_t int64_argument(const Napi::Value& value, const char* name);
 std::string string_argument(const Napi::Value& value, const char* name);
 bool boolean_argument(const Napi::Value& value, const char* name);
+Napi::Array array_argument(const Napi::Value& value, const char* name);
 
 /// The elements of a typed array of exactly this type. Valid until JavaScript runs again.
 Int32Span int32_array_argument(const Napi::Value& value, const char* name);

@@ -18,6 +18,7 @@ class OpenJob : public Job {
     FileObject& wrapper = *FileObject::Unwrap(object);
     wrapper.thread_ = owner_;
     wrapper.size_ = static_cast<double>(file_->size());
+    wrapper.modified_ns_ = file_->modified_ns();
     wrapper.file_ = std::move(file_);
     return object;
   }
@@ -55,6 +56,7 @@ Napi::Function FileObject::define(Napi::Env env) {
   return DefineClass(env, "File",
                      {
                          InstanceAccessor<&FileObject::size>("size"),
+                         InstanceAccessor<&FileObject::modified_ns>("modifiedNs"),
                          InstanceAccessor<&FileObject::is_mapped>("isMapped"),
                          InstanceMethod<&FileObject::read>("read"),
                          InstanceMethod<&FileObject::close>("close"),
@@ -78,6 +80,9 @@ std::shared_ptr<const MappedFile> FileObject::file() const {
 }
 
 Napi::Value FileObject::size(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), size_); }
+
+/// A bigint: nanoseconds since 1970 are more than a double holds.
+Napi::Value FileObject::modified_ns(const Napi::CallbackInfo& info) { return Napi::BigInt::New(info.Env(), modified_ns_); }
 
 Napi::Value FileObject::is_mapped(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] { return Napi::Boolean::New(info.Env(), file()->is_mapped()); });

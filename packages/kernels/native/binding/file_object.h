@@ -26,6 +26,7 @@ class FileObject : public Napi::ObjectWrap<FileObject> {
  private:
   friend class OpenJob;
   Napi::Value size(const Napi::CallbackInfo& info);
+  Napi::Value modified_ns(const Napi::CallbackInfo& info);
   Napi::Value is_mapped(const Napi::CallbackInfo& info);
   Napi::Value read(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
@@ -33,6 +34,7 @@ class FileObject : public Napi::ObjectWrap<FileObject> {
   std::shared_ptr<StepThread> thread_;
   std::shared_ptr<const MappedFile> file_;
   double size_ = 0;
+  int64_t modified_ns_ = 0;
 };
 
 }  // namespace hearth

@@ -8,6 +8,8 @@
 #include "binding/arguments.h"
 #include "binding/errors.h"
 #include "binding/file_object.h"
+#include "binding/packed_jobs.h"
+#include "weights/packed_file.h"
 
 namespace hearth {
 
@@ -41,6 +43,10 @@ Napi::Function WeightsObject::define(Napi::Env env) {
                          InstanceMethod<&WeightsObject::add_vector>("addVector"),
                          InstanceMethod<&WeightsObject::pack_file>("packFile"),
                          InstanceMethod<&WeightsObject::pack_bytes>("packBytes"),
+                         InstanceMethod<&WeightsObject::add_packed_matrix>("addPackedMatrix"),
+                         InstanceMethod<&WeightsObject::load_packed>("loadPacked"),
+                         InstanceMethod<&WeightsObject::write_packed>("writePacked"),
+                         InstanceMethod<&WeightsObject::cancel_writing>("cancelWriting"),
                          InstanceMethod<&WeightsObject::read_tensor>("readTensor"),
                          InstanceMethod<&WeightsObject::dispose>("dispose"),
                      });
@@ -64,6 +70,12 @@ Weights& WeightsObject::idle_weights() const {
   return *weights_;
 }
 
+Weights& WeightsObject::unshared_weights() const {
+  Weights& weights = idle_weights();
+  require(writing_ == nullptr || writing_->is_over, "These weights are being written to a file.");
+  return weights;
+}
+
 std::shared_ptr<const Weights> WeightsObject::complete_weights() const {
   idle_weights();
   return weights_;
@@ -77,12 +89,17 @@ static std::vector<uint32_t> order_argument(const Napi::Value& value, const char
   return std::vector<uint32_t>(array.Data(), array.Data() + array.ElementLength());
 }
 
+static Dtype dtype_argument(const Napi::Value& value) {
+  const int32_t dtype = int32_argument(value, "dtype");
+  require(dtype >= 0 && dtype < kNumDtypes, "There is no dtype ", dtype, ".");
+  return static_cast<Dtype>(dtype);
+}
+
 /// addMatrix(dtype: number, rows: number, columns: number, rowOrder, columnOrder: Uint32Array | undefined): number
 Napi::Value WeightsObject::add_matrix(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
-    const int32_t dtype = int32_argument(info[0], "dtype");
-    require(dtype >= 0 && dtype < kNumDtypes, "There is no dtype ", dtype, ".");
-    const int32_t index = idle_weights().add_matrix(static_cast<Dtype>(dtype), int64_argument(info[1], "rows"),
+    const Dtype dtype = dtype_argument(info[0]);
+    const int32_t index = unshared_weights().add_matrix(dtype, int64_argument(info[1], "rows"),
                                                     int64_argument(info[2], "columns"), order_argument(info[3], "rowOrder"),
                                                     order_argument(info[4], "columnOrder"));
     return Napi::Number::New(info.Env(), index);
@@ -93,7 +110,7 @@ Napi::Value WeightsObject::add_matrix(const Napi::CallbackInfo& info) {
 Napi::Value WeightsObject::add_vector(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     const FloatSpan values = float_array_argument(info[0], "values");
-    return Napi::Number::New(info.Env(), idle_weights().add_vector(values.data, values.size));
+    return Napi::Number::New(info.Env(), unshared_weights().add_vector(values.data, values.size));
   });
 }
 
@@ -106,7 +123,7 @@ Napi::Value WeightsObject::submit(Napi::Env env, std::unique_ptr<PackJob> job) {
 /// packFile(index, file: File, offset, firstRow, numRows): Promise<void>. offset: of row firstRow, in the file.
 Napi::Value WeightsObject::pack_file(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
-    idle_weights();
+    unshared_weights();
     auto job = std::make_unique<PackJob>(weights_, num_packing_);
     job->index = int32_argument(info[0], "index");
     job->source.file = unwrap_argument<FileObject>(info[1], "file").file();
@@ -120,7 +137,7 @@ Napi::Value WeightsObject::pack_file(const Napi::CallbackInfo& info) {
 /// packBytes(index, bytes: Uint8Array, firstRow, numRows): Promise<void>
 Napi::Value WeightsObject::pack_bytes(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
-    idle_weights();
+    unshared_weights();
     auto job = std::make_unique<PackJob>(weights_, num_packing_);
     job->index = int32_argument(info[0], "index");
     const ByteSpan bytes = byte_array_argument(info[1], "bytes");
@@ -131,6 +148,54 @@ Napi::Value WeightsObject::pack_bytes(const Napi::CallbackInfo& info) {
     job->num_rows = int64_argument(info[3], "numRows");
     return submit(info.Env(), std::move(job));
   });
+}
+
+/// addPackedMatrix(dtype, rows, columns, columnOrder: Uint32Array | undefined, file: File, offset): number
+Napi::Value WeightsObject::add_packed_matrix(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&] {
+    const Dtype dtype = dtype_argument(info[0]);
+    const int32_t index = unshared_weights().add_packed_matrix(
+        dtype, int64_argument(info[1], "rows"), int64_argument(info[2], "columns"), order_argument(info[3], "columnOrder"),
+        unwrap_argument<FileObject>(info[4], "file").file(), int64_argument(info[5], "offset"));
+    return Napi::Number::New(info.Env(), index);
+  });
+}
+
+/// loadPacked(first, count): Promise<void>, of matrices that were added so.
+Napi::Value WeightsObject::load_packed(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&] {
+    unshared_weights();
+    auto job = std::make_unique<LoadPackedJob>(weights_, num_packing_);
+    job->first = int32_argument(info[0], "first");
+    job->count = int32_argument(info[1], "count");
+    const Napi::Value promise = thread_->submit(info.Env(), job.get());
+    job.release()->begin();
+    return promise;
+  });
+}
+
+/// writePacked(path: string, offsets: number[], fileBytes): Promise<void>. Compiling and computing go on meanwhile.
+Napi::Value WeightsObject::write_packed(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&] {
+    unshared_weights();
+    std::vector<int64_t> offsets;
+    const Napi::Array given = array_argument(info[1], "offsets");
+    for (uint32_t i = 0; i < given.Length(); ++i) offsets.push_back(int64_argument(given.Get(i), "offset"));
+    const int64_t file_bytes = int64_argument(info[2], "fileBytes");
+    check_packed_layout(*weights_, offsets, file_bytes);
+    auto writing = std::make_shared<WritingState>();
+    auto job = std::make_unique<WritePackedJob>(weights_, writing, string_argument(info[0], "path"), std::move(offsets), file_bytes);
+    // A thread of its own, which steps do not wait for. The job keeps it.
+    const Napi::Value promise = StepThread::start(info.Env(), 1)->submit(info.Env(), job.get());
+    job.release();
+    writing_ = std::move(writing);
+    return promise;
+  });
+}
+
+/// cancelWriting(): void. The promise of writePacked, if there is one, rejects soon.
+void WeightsObject::cancel_writing(const Napi::CallbackInfo&) {
+  if (writing_ != nullptr) writing_->is_cancelled = true;
 }
 
 /// readTensor(index): Uint8Array, a copy of the packed bytes. For tests.

@@ -24,6 +24,8 @@ class MappedFile {
   /// Bytes when it was opened.
   int64_t size() const { return size_; }
   bool is_mapped() const { return mapping_ != nullptr; }
+  /// When it was changed last, as of opening it: nanoseconds since 1970.
+  int64_t modified_ns() const { return modified_ns_; }
 
   /// Throws Failure(kInvalidModel) unless [offset, offset + length) lies within the file, as opened and as it is now.
   void check_range(int64_t offset, int64_t length) const;
@@ -33,6 +35,9 @@ class MappedFile {
   /// Tells the system that a range will be read soon, or will not be read again (its pages leave this process).
   void will_need(int64_t offset, int64_t length) const;
   void release(int64_t offset, int64_t length) const;
+  /// Brings a checked range of the mapping into memory and into the page table, in huge pages where the system has them for
+  /// files. Throws Failure(kInvalidModel) when the file cannot be read there, where a plain access would fault.
+  void populate(int64_t offset, int64_t length) const;
 
   /// Copies a range by positioned reads. Throws Failure(kInvalidModel) when it cannot be read.
   void read(int64_t offset, int64_t length, uint8_t* to) const;
@@ -41,6 +46,7 @@ class MappedFile {
   std::string path_;
   int descriptor_ = -1;
   int64_t size_ = 0;
+  int64_t modified_ns_ = 0;
   uint8_t* mapping_ = nullptr;
 };
 

@@ -32,21 +32,25 @@ std::vector<uint32_t> inverted(const std::vector<uint32_t>& order, int64_t size,
   return places;
 }
 
-}  // namespace
-
-int32_t Weights::add_matrix(Dtype dtype, int64_t rows, int64_t columns, const std::vector<uint32_t>& row_order,
-                            std::vector<uint32_t> column_order) {
+/// Throws Failure unless there can be a matrix of these sizes with such an order of columns.
+void check_matrix(Dtype dtype, int64_t rows, int64_t columns, const std::vector<uint32_t>& column_order) {
   require(rows >= 1 && rows < kMostElements && columns >= 1 && columns < kMostElements, "A matrix of ", rows, " x ", columns,
           " is outside the limits.");
   const int64_t block = dtype_info(dtype).block_elements;
   require(columns % block == 0, "A ", dtype_info(dtype).name, " row must have a multiple of ", block, " columns, got ", columns, ".");
+  if (column_order.empty()) return;
+  require(is_quantized(dtype), "A ", dtype_info(dtype).name, " matrix cannot have a column order.");
+  inverted(column_order, columns, "column");
+}
+
+}  // namespace
+
+int32_t Weights::add_matrix(Dtype dtype, int64_t rows, int64_t columns, const std::vector<uint32_t>& row_order,
+                            std::vector<uint32_t> column_order) {
+  check_matrix(dtype, rows, columns, column_order);
   std::vector<uint32_t> places;
   if (!row_order.empty()) places = inverted(row_order, rows, "row");
-  if (!column_order.empty()) {
-    require(is_quantized(dtype), "A ", dtype_info(dtype).name, " matrix cannot have a column order.");
-    inverted(column_order, columns, "column");
-  }
-  AlignedBuffer data(packed_bytes(dtype, rows, columns), "weights", HugePages::yes);
+  TensorBytes data(AlignedBuffer(packed_bytes(dtype, rows, columns), "weights", HugePages::yes));
   tensors_.push_back(Tensor{true, dtype, rows, columns, std::move(data), 0, std::move(places), shared_order(std::move(column_order))});
   return size() - 1;
 }
@@ -55,8 +59,26 @@ int32_t Weights::add_vector(const float* values, int64_t length) {
   require(length >= 1 && length < kMostElements, "A vector of ", length, " elements is outside the limits.");
   AlignedBuffer data(length * static_cast<int64_t>(sizeof(float)), "weights");
   std::memcpy(data.data(), values, static_cast<std::size_t>(data.size()));
-  tensors_.push_back(Tensor{false, Dtype::f32, 1, length, std::move(data), 1, {}, nullptr});
+  tensors_.push_back(Tensor{false, Dtype::f32, 1, length, TensorBytes(std::move(data)), 1, {}, nullptr});
   return size() - 1;
+}
+
+int32_t Weights::add_packed_matrix(Dtype dtype, int64_t rows, int64_t columns, std::vector<uint32_t> column_order,
+                                   std::shared_ptr<const MappedFile> file, int64_t offset) {
+  check_matrix(dtype, rows, columns, column_order);
+  TensorBytes data(std::move(file), offset, packed_bytes(dtype, rows, columns));
+  tensors_.push_back(Tensor{true, dtype, rows, columns, std::move(data), 0, {}, shared_order(std::move(column_order))});
+  return size() - 1;
+}
+
+void Weights::load_packed(int32_t first, int32_t count, ThreadPool& pool) {
+  require(count >= 0 && count <= size(), "There are no ", count, " weights.");
+  for (int32_t index = first; index < first + count; ++index) {
+    Tensor& tensor = mutable_at(index);
+    require(tensor.data.is_of_file(), "Weight ", index, " is not of a packed file.");
+    tensor.data.load(pool);
+    tensor.num_packed_rows = tensor.rows;
+  }
 }
 
 std::shared_ptr<const std::vector<uint32_t>> Weights::shared_order(std::vector<uint32_t> order) const {
@@ -73,8 +95,8 @@ const Tensor& Weights::at(int32_t index) const {
 }
 
 void Weights::pack(int32_t index, const RowSource& source, int64_t first_row, int64_t num_rows, ThreadPool& pool) {
-  Tensor& tensor = const_cast<Tensor&>(at(index));
-  require(tensor.is_matrix, "Weight ", index, " is a vector and cannot be packed.");
+  Tensor& tensor = mutable_at(index);
+  require(tensor.is_matrix && !tensor.data.is_of_file(), "Weight ", index, " is a vector, or packed already.");
   require(first_row == tensor.num_packed_rows && num_rows >= 1 && num_rows <= tensor.rows - first_row, "Rows ", first_row, " to ",
           first_row + num_rows, " of weight ", index, " cannot be packed after ", tensor.num_packed_rows, " of ", tensor.rows, ".");
   const int64_t bytes_per_row = file_row_bytes(tensor.dtype, tensor.columns);
@@ -106,7 +128,7 @@ void Weights::pack(int32_t index, const RowSource& source, int64_t first_row, in
       } else {
         rows = source.file != nullptr ? source.file->at(offset) : source.bytes + begin * bytes_per_row;
       }
-      pack_rows(tensor.dtype, tensor.columns, rows, first_row + begin, count, places, tensor.data.data());
+      pack_rows(tensor.dtype, tensor.columns, rows, first_row + begin, count, places, tensor.data.writable());
     } catch (...) {
       const std::lock_guard<std::mutex> lock(mutex);
       if (first_error == nullptr) first_error = std::current_exception();

@@ -6,8 +6,8 @@
 
 #include "files/mapped_file.h"
 #include "kernels/dtype.h"
-#include "runtime/aligned_buffer.h"
 #include "runtime/thread_pool.h"
+#include "weights/tensor_bytes.h"
 
 namespace hearth {
 
@@ -18,7 +18,7 @@ struct Tensor {
   /// [rows, columns]; a vector has 1 row.
   int64_t rows;
   int64_t columns;
-  AlignedBuffer data;
+  TensorBytes data;
   /// Rows packed so far. Only a complete tensor may be computed with.
   int64_t num_packed_rows;
   /// Packed place of each row of the file, while rows are packed; empty when the order is the same.
@@ -47,6 +47,13 @@ class Weights {
                      std::vector<uint32_t> column_order);
   int32_t add_vector(const float* values, int64_t length);
 
+  /// A matrix that was packed before, at an offset of a packed file (packed_file.h). It is complete after load_packed().
+  /// Throws Failure on sizes that cannot be, and on a range that is not within the file.
+  int32_t add_packed_matrix(Dtype dtype, int64_t rows, int64_t columns, std::vector<uint32_t> column_order,
+                            std::shared_ptr<const MappedFile> file, int64_t offset);
+  /// Brings such matrices, [first, first + count), into memory, on all threads of the pool.
+  void load_packed(int32_t first, int32_t count, ThreadPool& pool);
+
   /// Packs rows [first_row, first_row + num_rows) of the file into a matrix, on all threads of the pool. Rows come in
   /// ascending order, each once. Pages of a mapped file are released afterwards.
   void pack(int32_t index, const RowSource& source, int64_t first_row, int64_t num_rows, ThreadPool& pool);
@@ -56,6 +63,7 @@ class Weights {
   const Tensor& at(int32_t index) const;
 
  private:
+  Tensor& mutable_at(int32_t index) { return const_cast<Tensor&>(at(index)); }
   /// The order itself, or the one that a tensor already has; null when it is empty.
   std::shared_ptr<const std::vector<uint32_t>> shared_order(std::vector<uint32_t> order) const;
 
