@@ -1,7 +1,7 @@
 import type { StorageDtype } from '@hearth/checkpoint';
-import type { Backend, CacheDtype } from '@hearth/core';
+import type { Backend, CacheDtype, PackedCacheOptions } from '@hearth/core';
 import { type LoadProgress, type Model, type PreparedModel, prepareModel } from '@hearth/engine';
-import { defaultModelName, type ResolvedModel, resolveModel } from '@hearth/hub';
+import { defaultModelName, packedCacheOptions, type ResolvedModel, resolveModel } from '@hearth/hub';
 import { createCpuBackend } from '@hearth/kernels';
 import { createDefaultBackend } from '@hearth/llm';
 import { createReferenceBackend } from '@hearth/reference';
@@ -25,6 +25,7 @@ export interface ModelFlags extends BackendFlags {
   context?: number;
   cacheType: CacheDtype;
   quantize?: StorageDtype;
+  packedCache: boolean;
 }
 
 /** Flags that say what computes, and with how much of the machine. */
@@ -63,7 +64,8 @@ export function addLoadOptions(command: Command): Command {
     )
     .option('--quantize <type>', 'put the weights into this type while they are loaded: q8_0, q4_k ...', (text) =>
       parseStorageDtype(text, '--quantize'),
-    );
+    )
+    .option('--no-packed-cache', 'neither use nor keep packed weights on disk (see hearth cache)');
   return addBackendOptions(command);
 }
 
@@ -119,10 +121,17 @@ export async function loadWeights(
     }
   };
   try {
-    return await prepared.loadWeights({ cacheDtype: flags.cacheType, maxOutputRows, signal, onProgress });
+    const packedCache = flags.packedCache ? keptPackedWeights() : undefined;
+    return await prepared.loadWeights({ cacheDtype: flags.cacheType, packedCache, maxOutputRows, signal, onProgress });
   } finally {
     bar.stop();
   }
+}
+
+/** Where packed weights are kept, unless the environment says that they are not. */
+function keptPackedWeights(): PackedCacheOptions | undefined {
+  const options = packedCacheOptions();
+  return options && { ...options, onWarning: (message) => process.stderr.write(`${printable(message)}\n`) };
 }
 
 /** Closes what `openModel` opened; a model loaded from it is disposed before. */

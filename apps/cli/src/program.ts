@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { benchCommand } from './commands/bench.ts';
+import { cacheCommand } from './commands/cache.ts';
 import { chatCommand } from './commands/chat.ts';
 import { generateCommand } from './commands/generate.ts';
 import { inspectCommand } from './commands/inspect.ts';
@@ -43,6 +44,7 @@ Examples:
     pullCommand(signal),
     listCommand(signal),
     removeCommand(signal),
+    cacheCommand(),
   ];
   for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
   return program;

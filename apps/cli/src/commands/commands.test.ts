@@ -1,4 +1,4 @@
-import { cp, mkdtemp, open, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -126,3 +126,17 @@ async function spoilTensor(path: string, name: string): Promise<void> {
     await file.close();
   }
 }
+
+describe('hearth cache', () => {
+  it('lists packed weights, which list mentions, and deletes them', async () => {
+    const env = { HEARTH_CACHE: join(directory, 'cache'), HEARTH_PACKED_CACHE: 'off' };
+    const packed = join(env.HEARTH_CACHE, 'packed');
+    await mkdir(packed, { recursive: true });
+    await writeFile(join(packed, 'a.packed'), new Uint8Array(5000));
+    expect((await runCli(['cache'], { env })).stdout).toMatch(/\(damaged\) +5\.0 kB +\d{4}-.*\n5\.0 kB in .*packed\n/);
+    expect((await runCli(['list'], { env })).stdout).toMatch(/Packed weights take 5\.0 kB/);
+    const { stdout, stderr, code } = await runCli(['cache', '--clear'], { env });
+    expect({ stdout, stderr, code }).toEqual({ stdout: '', stderr: '5.0 kB freed\n', code: 0 });
+    expect(JSON.parse((await runCli(['cache', '--json'], { env })).stdout)).toEqual({ directory: packed, files: [] });
+  });
+});

@@ -1,6 +1,7 @@
 import { catalogue, listModels } from '@hearth/hub';
 import { Command } from 'commander';
 import { formatBytes, formatTable, printable } from '../terminal/format.ts';
+import { packedBytes } from './cache.ts';
 
 export function listCommand(signal: AbortSignal): Command {
   return new Command('list')
@@ -24,5 +25,11 @@ export function listCommand(signal: AbortSignal): Command {
         ...available.map((entry) => [entry.name, formatBytes(entry.sizeBytes), `not here; hearth pull ${entry.name}`]),
       ];
       process.stdout.write(`${formatTable([['MODEL', 'SIZE', 'WHERE'], ...rows], [1])}\n`);
+      const { bytes, directory } = await packedBytes();
+      if (bytes > 0) {
+        process.stdout.write(
+          `Packed weights take ${formatBytes(bytes)} in ${printable(directory)}; see hearth cache\n`,
+        );
+      }
     });
 }
