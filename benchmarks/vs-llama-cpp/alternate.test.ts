@@ -25,6 +25,16 @@ describe('alternate', () => {
     expect(Object.fromEntries(taken)).toEqual({ a: [1, 1, 1], b: [2, 2, 2] });
   });
 
+  it('tells the round, the same to all', async () => {
+    const rounds: string[] = [];
+    const ask = async (player: string, round: number) => {
+      rounds.push(`${player}${round}`);
+      return 1;
+    };
+    await alternate([['a'], ['b']], ask, { rounds: 2 });
+    expect(rounds).toEqual(['a0', 'b0', 'a1', 'b1', 'a2', 'b2']);
+  });
+
   it('asks the clearly slower player of a side no more after one counted round', async () => {
     const { order, taken } = await play({ a: 1, b: 13, c: 10 }, { rounds: 3 });
     expect(order).toBe('abcabcacac');

@@ -20,22 +20,23 @@ const hopeless = 1.25;
  *
  * @param sides players of one side, of which the best counts in the end: one that is clearly slower than another leaves after
  * the first counted round
+ * @param ask is told the round, 0 for the one that warms
  * @returns milliseconds of the counted rounds by player, empty when the budget did not allow one
  */
 export async function alternate<Player>(
   sides: readonly (readonly Player[])[],
-  ask: (player: Player) => Promise<number>,
+  ask: (player: Player, round: number) => Promise<number>,
   { rounds, shareEnds = Infinity, budgetEnds = Infinity, now = () => performance.now() }: AlternateOptions,
 ): Promise<Map<Player, number[]>> {
   let playing = sides.map((side) => [...side]);
   const taken = new Map<Player, number[]>(sides.flat().map((player) => [player, []]));
   let begin = now();
-  for (const player of playing.flat()) await ask(player);
+  for (const player of playing.flat()) await ask(player, 0);
   for (let round = 0; round < rounds; round++) {
     const last = now() - begin;
     begin = now();
     if (begin + last > (round === 0 ? budgetEnds : Math.min(shareEnds, budgetEnds))) break;
-    for (const player of playing.flat()) taken.get(player)!.push(await ask(player));
+    for (const player of playing.flat()) taken.get(player)!.push(await ask(player, round + 1));
     if (round === 0) playing = playing.map((side) => withoutHopeless(side, taken));
   }
   return taken;

@@ -51,8 +51,8 @@ export async function compare(cells: readonly Cell[], numLater: number, options:
     for (const [index, cell] of cells.entries()) {
       const left = budgetEnds - performance.now();
       const shareEnds = performance.now() + left / (cells.length - index + numLater);
-      const question = questionOf(cell);
-      const ask = (player: Player) => {
+      const ask = (player: Player, round: number) => {
+        const question = questionOf(cell, round);
         return player === 'hearth'
           ? hearth.ask(question)
           : peer.ask({ ...question, flashAttention: player === 'flash' });
@@ -79,15 +79,16 @@ export async function compare(cells: readonly Cell[], numLater: number, options:
   }
 }
 
-function questionOf({ phase, context }: Cell): Question {
-  if (phase === 'prefill') return { kind: 'prefill', tokenIds: tokens(context) };
+function questionOf({ phase, context }: Cell, round: number): Question {
+  // Another prompt in each round, the same for both: nothing that an engine might have kept is of use.
+  if (phase === 'prefill') return { kind: 'prefill', tokenIds: tokens(context, round) };
   // A sequence starts with a token, also at a context of 0.
   return { kind: 'decode', tokenIds: tokens(Math.max(1, context)), numTokens: numDecoded };
 }
 
 /** The same ids for both: spread over the first 250 ids, which every benchmark model has. */
-function tokens(count: number): number[] {
-  return Array.from({ length: count }, (_, i) => 3 + ((i * 37) % 240));
+function tokens(count: number, shift = 0): number[] {
+  return Array.from({ length: count }, (_, i) => 3 + ((i * 37 + shift) % 240));
 }
 
 function report({ shape, format, phase, context, hearth, peer, ratio, rounds }: MeasuredCell): void {
