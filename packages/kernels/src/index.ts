@@ -4,16 +4,13 @@ export type { FileAccess } from './file-mapper.ts';
 export { KernelsLoadError } from './load-addon.ts';
 export {
   type Ceiling,
+  type MachineCeilings,
   type MachineProbe,
   type MachineProbeOptions,
   type MeasuredRate,
   type MeasureOptions,
   openMachineProbe,
-} from './machine-probe.ts';
-export {
-  type MachineCeilings,
-  type MeasureMachineOptions,
-  measureMachine,
   type ThreadRates,
-} from './measure-machine.ts';
+} from './machine-probe.ts';
+export { type MeasureMachineOptions, measureMachine } from './measure-machine.ts';
 export { listPackedFiles, type PackedFileInfo, removePackedFiles } from './packed-file/directory.ts';

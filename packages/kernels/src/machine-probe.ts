@@ -20,6 +20,26 @@ export interface MeasuredRate {
   readonly median: number;
 }
 
+/** A ceiling of one thread alone, and of all threads together. */
+export interface ThreadRates {
+  readonly oneThread: MeasuredRate;
+  readonly allThreads: MeasuredRate;
+}
+
+/** What a machine can do at most, per second: bytes that are read, operations (a multiply-add is two). */
+export interface MachineCeilings {
+  readonly variant: string;
+  readonly numThreads: number;
+  readonly memoryRead: ThreadRates;
+  /** Null where no third level of cache is known. */
+  readonly l3Read: ThreadRates | null;
+  readonly l2Read: ThreadRates;
+  /** f32 multiply-adds. */
+  readonly fma: ThreadRates;
+  /** The integer dot products of the variant. */
+  readonly integer: ThreadRates;
+}
+
 export interface MeasureOptions {
   /** All threads of the probe (default), or one of them. */
   readonly threads?: 'all' | 'one';
@@ -77,6 +97,24 @@ export class MachineProbe {
     } finally {
       signal?.removeEventListener('abort', abort);
     }
+  }
+
+  /** All ceilings, in about a second. */
+  async measureAll(signal?: AbortSignal): Promise<MachineCeilings> {
+    const rates = async (ceiling: Ceiling): Promise<ThreadRates | null> => {
+      const allThreads = await this.measure(ceiling, { signal });
+      const oneThread = await this.measure(ceiling, { threads: 'one', signal });
+      return allThreads && oneThread && { allThreads, oneThread };
+    };
+    return {
+      variant: this.variant,
+      numThreads: this.numThreads,
+      memoryRead: (await rates('memory-read'))!,
+      l3Read: await rates('l3-read'),
+      l2Read: (await rates('l2-read'))!,
+      fma: (await rates('fma'))!,
+      integer: (await rates('integer'))!,
+    };
   }
 
   async dispose(): Promise<void> {

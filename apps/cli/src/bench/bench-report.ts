@@ -1,7 +1,6 @@
 import type { ModelInfo } from '@hearth/engine';
 import type { ResolvedModel } from '@hearth/hub';
 import type { MachineCeilings, ThreadRates } from '@hearth/kernels';
-import { rooflineCeilings } from '../profile/ceilings.ts';
 import { profileRows, rooflineOf } from '../profile/profile-table.ts';
 import { runRecord } from '../run-record.ts';
 import { type Speed, summary } from './measure-speed.ts';
@@ -25,7 +24,7 @@ export async function benchReport({ resolved, info, speeds, ceilings, phases }: 
       return { phase, context, tokens, tokens_per_second: { median, spread, rounds: tokensPerSecond } };
     }),
     ...(ceilings && {
-      roofline: { ceilings: ceilingsReport(ceilings), phases: phases.map((phase) => phaseReport(phase, ceilings)) },
+      roofline: { ceilings: ceilingsReport(ceilings), phases: phases.map(phaseReport) },
     }),
     record: await runRecord(resolved, info),
   };
@@ -43,8 +42,7 @@ function ceilingsReport({ memoryRead, l3Read, l2Read, fma, integer }: MachineCei
   };
 }
 
-function phaseReport({ phase, context, tokens, profile }: PhaseProfile, machine: MachineCeilings) {
-  const ceilings = rooflineCeilings(machine);
+function phaseReport({ phase, context, tokens, profile, ceilings }: PhaseProfile) {
   const operators = profileRows(profile, 'operators').map((row) => {
     const { weightBytes, cacheBytes, activationBytes, integerOps, floatOps } = row.work;
     const roofline = rooflineOf(row, ceilings);
@@ -61,5 +59,10 @@ function phaseReport({ phase, context, tokens, profile }: PhaseProfile, machine:
       roofline: roofline && { share: roofline.share, limit: roofline.limit },
     };
   });
-  return { phase, context, tokens, operators };
+  const { memoryBytes, cacheBytes, integerOps, floatOps } = ceilings;
+  return {
+    ...{ phase, context, tokens },
+    ceilings: { memory_read: memoryBytes, l2_read: cacheBytes, integer: integerOps, fma: floatOps },
+    operators,
+  };
 }

@@ -1,4 +1,4 @@
-import type { GenerateProfile, GenerateResult, Model } from '@hearth/engine';
+import type { GenerateResult, Model } from '@hearth/engine';
 import { median, spread } from './statistics.ts';
 
 export interface SpeedPlan {
@@ -49,23 +49,12 @@ export async function measureSpeed(model: Model, plan: SpeedPlan, options: RunOp
   ];
 }
 
-/** The profile of the fastest of some rounds: the others were held up by something else. */
-export async function measureProfile(model: Model, plan: SpeedPlan, options: RunOptions): Promise<GenerateProfile> {
-  const profiles: { profile: GenerateProfile; milliseconds: number }[] = [];
-  for (let round = 0; round < plan.rounds; round++) {
-    const result = await generate(model, plan.promptTokens, plan.generateTokens, options.signal, true);
-    profiles.push({ profile: result.profile!, milliseconds: result.timings.totalMs });
-    options.onRound?.(round + 1, plan.rounds);
-  }
-  return profiles.sort((a, b) => a.milliseconds - b.milliseconds)[0]!.profile;
-}
-
 export function summary({ tokensPerSecond }: Speed): { readonly median: number; readonly spread: number } {
   return { median: median(tokensPerSecond), spread: spread(tokensPerSecond) };
 }
 
 /** Greedy, past any end of text: the first token ends prefill, so one more than are timed. */
-async function generate(
+export async function generate(
   model: Model,
   promptTokens: number,
   generateTokens: number,

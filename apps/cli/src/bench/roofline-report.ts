@@ -1,6 +1,8 @@
-import type { Model, OpProfile, RooflineCeilings } from '@hearth/engine';
-import { profileRows, profileTable, profileTotal } from '../profile/profile-table.ts';
-import { measureProfile, type RunOptions } from './measure-speed.ts';
+import type { GenerateProfile, Model, OpProfile, RooflineCeilings } from '@hearth/engine';
+import type { MachineProbe } from '@hearth/kernels';
+import { quickCeilings } from '../profile/ceilings.ts';
+import { profileTable, profileTotal } from '../profile/profile-table.ts';
+import { generate, type RunOptions, type SpeedPlan } from './measure-speed.ts';
 
 /** Positions of the deep context, where the model has as many. */
 const deepContext = 1500;
@@ -10,60 +12,99 @@ export interface PhaseProfile {
   readonly phase: 'prefill' | 'decode';
   readonly context: number;
   readonly tokens: number;
+  /** Of the fastest round: the others were held up by something else. */
   readonly profile: readonly OpProfile[];
-}
-
-export interface RooflinePlan {
-  readonly promptTokens: number;
-  readonly generateTokens: number;
-  readonly rounds: number;
+  /** The best of what was measured before each round. Machines have slow minutes, in which these are lower too. */
+  readonly ceilings: RooflineCeilings;
 }
 
 /** Profiles of a prefill, of decode from nothing, and of decode in a deep context. */
-export async function measurePhases(model: Model, plan: RooflinePlan, options: RunOptions): Promise<PhaseProfile[]> {
+export async function measurePhases(
+  model: Model,
+  probe: MachineProbe,
+  plan: SpeedPlan,
+  options: RunOptions,
+): Promise<PhaseProfile[]> {
   const { promptTokens, generateTokens, rounds } = plan;
   const context = Math.min(deepContext, model.info.contextLength - generateTokens - 1);
   let done = 0;
-  const measure = (promptTokens: number, generateTokens: number) =>
-    measureProfile(
+  const measure = (numPrompt: number, numGenerated: number) =>
+    measureRounds(
       model,
-      { promptTokens, generateTokens, rounds },
-      { ...options, onRound: () => options.onRound?.(++done, 3 * rounds) },
+      probe,
+      { promptTokens: numPrompt, generateTokens: numGenerated, rounds },
+      {
+        ...options,
+        onRound: () => options.onRound?.(++done, 3 * rounds),
+      },
     );
   const prefill = await measure(promptTokens, 0);
   const shallow = await measure(1, generateTokens);
   const deep = await measure(context, generateTokens);
   return [
-    { phase: 'prefill', context: 0, tokens: promptTokens, profile: prefill.prefill },
-    { phase: 'decode', context: 0, tokens: generateTokens, profile: shallow.decode },
-    { phase: 'decode', context, tokens: generateTokens, profile: deep.decode },
+    { phase: 'prefill', context: 0, tokens: promptTokens, ...prefill, profile: prefill.profile.prefill },
+    { phase: 'decode', context: 0, tokens: generateTokens, ...shallow, profile: shallow.profile.decode },
+    { phase: 'decode', context, tokens: generateTokens, ...deep, profile: deep.profile.decode },
   ];
 }
 
-export function phaseTable({ phase, context, tokens, profile }: PhaseProfile, ceilings: RooflineCeilings): string {
-  const title = `${phase} of ${tokens} tokens at ${context} of context`;
-  return `${title}\n${profileTable(profile, { by: 'operators', ceilings })}`;
+async function measureRounds(
+  model: Model,
+  probe: MachineProbe,
+  { promptTokens, generateTokens, rounds }: SpeedPlan,
+  { signal, onRound }: RunOptions,
+): Promise<{ profile: GenerateProfile; ceilings: RooflineCeilings }> {
+  const ceilings: RooflineCeilings[] = [];
+  let fastest: { profile: GenerateProfile; milliseconds: number } | undefined;
+  for (let round = 1; round <= rounds; round++) {
+    ceilings.push(await quickCeilings(probe, signal));
+    const { profile, timings } = await generate(model, promptTokens, generateTokens, signal, true);
+    if (!fastest || timings.totalMs < fastest.milliseconds) {
+      fastest = { profile: profile!, milliseconds: timings.totalMs };
+    }
+    onRound?.(round, rounds);
+  }
+  return { profile: fastest!.profile, ceilings: best(ceilings) };
+}
+
+function best(all: readonly RooflineCeilings[]): RooflineCeilings {
+  const largest = (key: keyof RooflineCeilings) => Math.max(...all.map((each) => each[key]));
+  return {
+    memoryBytes: largest('memoryBytes'),
+    cacheBytes: largest('cacheBytes'),
+    integerOps: largest('integerOps'),
+    floatOps: largest('floatOps'),
+  };
+}
+
+export function phaseTable({ phase, context, tokens, profile, ceilings }: PhaseProfile): string {
+  const { memoryBytes, cacheBytes, integerOps, floatOps } = ceilings;
+  const [memory, cache, integer, float] = [memoryBytes, cacheBytes, integerOps, floatOps].map((rate) =>
+    (rate / 1e9).toFixed(1),
+  );
+  return [
+    `${phase} of ${tokens} tokens at ${context} of context`,
+    `(ceilings beside it: memory ${memory} GB/s, L2 ${cache} GB/s, integer ${integer} GOP/s, f32 ${float} GOP/s)`,
+    profileTable(profile, { by: 'operators', ceilings }),
+  ].join('\n');
 }
 
 /** The two figures that matter most, in a line: what decode makes of the bandwidth, and prefill's products of the peak. */
-export function rooflineSummary(phases: readonly PhaseProfile[], ceilings: RooflineCeilings): string {
+export function rooflineSummary(phases: readonly PhaseProfile[]): string {
   const decode = phases
     .filter(({ phase }) => phase === 'decode')
-    .map(({ context, profile }) => {
+    .map(({ context, profile, ceilings }) => {
       const { work, nanoseconds } = profileTotal(profile);
       const share = (1e9 * (work.weightBytes + work.cacheBytes)) / nanoseconds / ceilings.memoryBytes;
       return `${percent(share)} at ${context} of context`;
     });
-  const products = phases
-    .filter(({ phase }) => phase === 'prefill')
-    .flatMap(({ profile }) => profileRows(profile, 'operators'))
-    .filter(({ kind }) => kind === 'linear' || kind === 'moe-mlp');
-  const seconds = products.reduce((sum, { nanoseconds }) => sum + nanoseconds / 1e9, 0);
-  const operations = (type: 'integerOps' | 'floatOps') => products.reduce((sum, { work }) => sum + work[type], 0);
+  const prefill = phases.find(({ phase }) => phase === 'prefill')!;
+  const isProduct = ({ kind }: OpProfile) => kind === 'linear' || kind === 'moe-mlp';
+  const { work, nanoseconds } = profileTotal(prefill.profile.filter(isProduct));
   // Of a model with both, the kind that most of the work is.
-  const type = operations('integerOps') >= operations('floatOps') ? 'integerOps' : 'floatOps';
+  const type = work.integerOps >= work.floatOps ? 'integerOps' : 'floatOps';
   const peak = type === 'integerOps' ? 'integer' : 'f32 multiply-add';
-  const share = operations(type) / seconds / ceilings[type];
+  const share = (1e9 * work[type]) / nanoseconds / prefill.ceilings[type];
   return `Decode uses ${decode.join(', ')} of the memory bandwidth; products of prefill ${percent(share)} of the ${peak} peak.`;
 }
 

@@ -38,6 +38,7 @@ describe('hearth bench', () => {
     expect(stdout).toMatch(/\ninteger dot product \(.+\) +\d+\.\d \(\d+\.\d\) GOP\/s/);
     // The deep context is as deep as this one goes: 64 positions less the generated ones.
     const titles = [...stdout.matchAll(/^(prefill|decode) of .*$/gm)].map(([title]) => title);
+    expect(stdout.match(/^\(ceilings beside it: memory \d+\.\d GB\/s, .*\)\nOPERATOR /gm)).toHaveLength(3);
     expect(titles).toEqual([
       'prefill of 12 tokens at 0 of context',
       'decode of 4 tokens at 0 of context',
@@ -55,6 +56,7 @@ describe('hearth bench', () => {
     const { roofline } = JSON.parse((await runCli([...cpu, '--roofline', '--json'])).stdout);
     expect(roofline.ceilings.memory_read.all_threads.best).toBeGreaterThan(0);
     const [prefill, decode, deep] = roofline.phases;
+    expect(prefill.ceilings.integer).toBeGreaterThan(0);
     expect([prefill.phase, decode.context, deep.context]).toEqual(['prefill', 0, 59]);
     const head = decode.operators.find(({ name }: { name: string }) => name === 'lm_head');
     // 288 rows of 64 in f32, read for each of 4 tokens: the tied embedding.

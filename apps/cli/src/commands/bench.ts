@@ -1,11 +1,19 @@
+import type { BackendInfo } from '@hearth/core';
 import type { Model } from '@hearth/engine';
-import type { MachineCeilings } from '@hearth/kernels';
+import { type MachineProbe, openMachineProbe } from '@hearth/kernels';
 import { Command } from 'commander';
 import { benchReport } from '../bench/bench-report.ts';
 import { measureSpeed, type Speed, summary } from '../bench/measure-speed.ts';
-import { measurePhases, type PhaseProfile, phaseTable, rooflineSummary } from '../bench/roofline-report.ts';
-import { addLoadOptions, closeModel, loadWeights, type ModelFlags, openModel } from '../model-options.ts';
-import { ceilingsTable, measureCeilings, rooflineCeilings } from '../profile/ceilings.ts';
+import { measurePhases, phaseTable, rooflineSummary } from '../bench/roofline-report.ts';
+import {
+  addLoadOptions,
+  closeModel,
+  loadWeights,
+  type ModelFlags,
+  type OpenedModel,
+  openModel,
+} from '../model-options.ts';
+import { ceilingsTable } from '../profile/ceilings.ts';
 import { parseWhole } from '../sampling-options.ts';
 import { formatTable } from '../terminal/format.ts';
 import { countProgress } from '../terminal/progress.ts';
@@ -46,33 +54,52 @@ async function bench(flags: BenchFlags & ModelFlags, signal: AbortSignal): Promi
   const opened = await openModel(flags, signal);
   try {
     checkContext(flags, opened.prepared.info.contextLength);
-    // Before the weights are loaded: nothing else should move then.
-    const ceilings = flags.roofline ? await measureCeilings(opened.backend.info, signal) : null;
-    if (flags.roofline && !ceilings) {
-      throw new UsageError(
-        '--roofline needs the C++ kernels: the reference backend has no ceilings to be held against.',
-      );
-    }
-    if (ceilings && !flags.json) process.stdout.write(`${ceilingsTable(ceilings)}\n\n`);
-    const model = await loadWeights(opened, flags, signal);
+    const probe = flags.roofline ? await openProbe(opened.backend.info) : null;
     try {
-      const speeds = await measure('Measuring', (onRound) => measureSpeed(model, flags, { signal, onRound }));
-      if (!flags.json) process.stdout.write(`${speedTable(model, speeds)}\n`);
-      const phases = ceilings
-        ? await measure('Profiling', (onRound) => measurePhases(model, flags, { signal, onRound }))
-        : [];
-      if (flags.json) {
-        const report = await benchReport({ resolved: opened.resolved, info: model.info, speeds, ceilings, phases });
-        process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-      } else if (ceilings) {
-        process.stdout.write(`${rooflineText(phases, ceilings)}\n`);
-      }
+      await measureModel(flags, opened, probe, signal);
     } finally {
-      await model.dispose();
+      await probe?.dispose();
     }
   } finally {
     await closeModel(opened);
   }
+}
+
+/** With a probe, also the ceilings, before the weights are loaded, and profiles held against them. */
+async function measureModel(
+  flags: BenchFlags & ModelFlags,
+  opened: OpenedModel,
+  probe: MachineProbe | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const print = (text: string) => {
+    if (!flags.json) process.stdout.write(`${text}\n`);
+  };
+  if (probe) process.stderr.write('Measuring this machine ...\n');
+  const ceilings = probe && (await probe.measureAll(signal));
+  if (ceilings) print(`${ceilingsTable(ceilings)}\n`);
+  const model = await loadWeights(opened, flags, signal);
+  try {
+    const speeds = await measure('Measuring', (onRound) => measureSpeed(model, flags, { signal, onRound }));
+    print(speedTable(model, speeds));
+    const phases = probe
+      ? await measure('Profiling', (onRound) => measurePhases(model, probe, flags, { signal, onRound }))
+      : [];
+    for (const phase of phases) print(`\n${phaseTable(phase)}`);
+    if (probe) print(`\n${rooflineSummary(phases)}`);
+    if (flags.json) {
+      const report = await benchReport({ resolved: opened.resolved, info: model.info, speeds, ceilings, phases });
+      process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+    }
+  } finally {
+    await model.dispose();
+  }
+}
+
+/** With the instructions and the threads of the backend. */
+function openProbe({ kind, variant, numThreads }: BackendInfo): Promise<MachineProbe> {
+  if (kind === 'cpu') return openMachineProbe({ variant, numThreads });
+  throw new UsageError('--roofline needs the C++ kernels: the reference backend has no ceilings to be held against.');
 }
 
 function checkContext({ promptTokens, generateTokens }: BenchFlags, contextLength: number): void {
@@ -101,12 +128,6 @@ function speedTable({ info }: Model, speeds: readonly Speed[]): string {
   });
   const title = `${info.name}, ${variant}, ${numThreads} ${numThreads === 1 ? 'thread' : 'threads'}, ${info.cacheDtype} cache`;
   return `${title}\n${formatTable([['PHASE', 'CONTEXT', 'TOKENS', 'TOKENS/S', 'SPREAD'], ...rows], [1, 2, 3, 4])}`;
-}
-
-function rooflineText(phases: readonly PhaseProfile[], machine: MachineCeilings): string {
-  const ceilings = rooflineCeilings(machine);
-  const tables = phases.map((phase) => `\n${phaseTable(phase, ceilings)}`);
-  return [...tables, '', rooflineSummary(phases, ceilings)].join('\n');
 }
 
 function whole(flag: string, least: number): (text: string) => number {
