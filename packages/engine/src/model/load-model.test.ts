@@ -304,6 +304,8 @@ describe('loadWeights', () => {
 
   it.each([
     [{ cacheDtype: 'q4' }, /cacheDtype must be one of f32, f16/],
+    // A type that there is, but not in this backend.
+    [{ cacheDtype: 'q8' }, /cacheDtype must be one of f32, f16 with this backend, got q8/],
     [{ cacheTokens: 10 }, /cacheTokens must be a whole number from 64/],
     [{ maxTokensPerStep: 0 }, /maxTokensPerStep must be a whole number from 1/],
   ])('refuses %j, and can be tried again', async (options, message) => {
