@@ -26,6 +26,10 @@ describe.each(supportedVariants)('steps (%s)', (variant) => {
     await decode(600);
     const output = { kind: 'logprobs', tokenIds: Int32Array.of(3) } as const;
     await executable.step(makeBatch([{ tokenIds: [7], start: 301, blocks }]), { output });
+    const draw = { temperature: 1, topP: 0.9, minP: 0, seed: 1n, choiceIndex: 0, numCompletionTokens: 0 };
+    const rows = [0, 20].map((topK) => ({ ...draw, topK }));
+    const twoRows = makeBatch([{ tokenIds: [7, 8], start: 302, blocks, outputs: [0, 1] }]);
+    await executable.step(twoRows, { output: { kind: 'sample', rows } });
     expect(testing.allocationCount()).toBe(afterFirst);
   });
 

@@ -47,7 +47,7 @@ describe('createCpuBackend', () => {
       numThreads: 3,
       weightDtypes: Object.keys(weightDtypes),
       cacheDtypes: ['f32', 'f16', 'q8'],
-      canSampleInStep: false,
+      canSampleInStep: true,
     });
     await backend.dispose();
   });

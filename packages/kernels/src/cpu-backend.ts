@@ -86,7 +86,7 @@ class CpuBackend implements Backend {
       numThreads: runtime.numThreads,
       weightDtypes: Object.keys(dtypeNumbers) as WeightDtype[],
       cacheDtypes: Object.keys(cacheDtypeNumbers) as CacheDtype[],
-      canSampleInStep: false,
+      canSampleInStep: true,
     };
   }
 

@@ -13,9 +13,9 @@ import {
   type StepOutput,
   type StepResult,
   throwIfAborted,
-  UnsupportedError,
 } from '@hearth/core';
 import { type NativeExecutable, outputNumbers } from './addon-types.ts';
+import { encodeSampleRows } from './encode-sample-rows.ts';
 import { CpuKvCache } from './kv-cache.ts';
 import { toHearthError } from './native-errors.ts';
 
@@ -66,14 +66,13 @@ export class CpuExecutable implements Executable {
     }
     throwIfAborted(signal);
     checkBatch(batch, this.program, this.#limits);
-    const tokenIds = this.#checkOutput(output, batch);
-    if (output.kind === 'sample') throw new UnsupportedError('The CPU backend does not sample within the step yet.');
+    const rows = this.#outputRows(output, batch);
 
     const abort = () => native.abort();
     const running = (async () => {
       signal?.addEventListener('abort', abort, { once: true });
       try {
-        await native.step(batch, outputNumbers[output.kind], tokenIds, profile);
+        await native.step(batch, outputNumbers[output.kind], rows, profile);
       } catch (error) {
         throw this.#describe(error, signal);
       } finally {
@@ -108,7 +107,9 @@ export class CpuExecutable implements Executable {
     return this.#native;
   }
 
-  #checkOutput(output: StepOutput, batch: Batch): Int32Array | undefined {
+  /** What native code needs to know of each output row, checked. */
+  #outputRows(output: StepOutput, batch: Batch): Int32Array | Float64Array | undefined {
+    if (output.kind === 'sample') return encodeSampleRows(output.rows, batch.outputRows.length);
     if (output.kind !== 'logprobs') return undefined;
     const { tokenIds } = output;
     if (tokenIds.length !== batch.outputRows.length) {
@@ -123,12 +124,7 @@ export class CpuExecutable implements Executable {
     return tokenIds;
   }
 
-  #collect(
-    native: NativeExecutable,
-    kind: Exclude<StepOutput['kind'], 'sample'>,
-    numRows: number,
-    profile: boolean,
-  ): StepResult {
+  #collect(native: NativeExecutable, kind: StepOutput['kind'], numRows: number, profile: boolean): StepResult {
     const { captures, hiddenSize, vocabSize } = this.program;
     let result: StepResult;
     if (kind === 'logprobs') {
@@ -136,6 +132,10 @@ export class CpuExecutable implements Executable {
       const argmax = new Int32Array(numRows);
       native.readLogprobs(logprobs, argmax);
       result = { logprobs, argmax };
+    } else if (kind === 'sample') {
+      const sampled = new Int32Array(numRows);
+      native.readSampled(sampled);
+      result = { sampled };
     } else {
       const rows = this.#rows(native, kind, numRows * (kind === 'logits' ? vocabSize : hiddenSize));
       result = kind === 'logits' ? { logits: rows } : { hidden: rows };

@@ -96,7 +96,7 @@ describe('a batch', () => {
   });
 
   it('with an unknown output, or ids that do not fit it, is refused', () => {
-    expect(() => executable.step(good, 3, undefined, false)).toThrow(/output kind 3/);
+    expect(() => executable.step(good, 4, undefined, false)).toThrow(/output kind 4/);
     expect(() => executable.step(good, 2, undefined, false)).toThrow(/tokenIds must be/);
     expect(() => executable.step(good, 2, Int32Array.of(1), false)).toThrow(/1 entries for 2 output rows/);
     expect(() => executable.step(good, 2, Int32Array.of(1, 10), false)).toThrow(/Token id 10/);

@@ -237,3 +237,30 @@ describe('bad input', () => {
     );
   });
 });
+
+describe('the row of a backend that samples', () => {
+  const row = (params: SamplingParams) => createSampler(params, { vocabSize: 8 }).sampleRow(7);
+
+  it('has the parameters, resolved', () => {
+    const params = { temperature: 0.5, topK: -1, topP: 0.9, minP: 0.1, seed: -1, choiceIndex: 2 };
+    expect(row(params)).toEqual({ ...params, topK: 0, seed: 2n ** 64n - 1n, numCompletionTokens: 7 });
+    // Off, however they are written.
+    expect(row({ repetitionPenalty: 2, repetitionWindow: 0, logitBias: {}, typicalP: 1 })).toBeDefined();
+  });
+
+  it.each<SamplingParams>([
+    { logprobs: 0 },
+    { logitBias: { 3: 1 } },
+    { repetitionPenalty: 1.1 },
+    { frequencyPenalty: -0.1 },
+    { presencePenalty: 0.1 },
+    { typicalP: 0.9 },
+  ])('cannot say %o', (params) => {
+    expect(row(params)).toBeUndefined();
+  });
+
+  it('cannot say processors of the caller', () => {
+    const processors = [{ stage: 'candidates', name: 'none', process: () => {} } as const];
+    expect(createSampler({}, { vocabSize: 8, processors }).sampleRow(0)).toBeUndefined();
+  });
+});

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@hearth/core';
+import { InvalidArgumentError, type SampleRow } from '@hearth/core';
 import { argmax } from './candidates/argmax.ts';
 import { selectCandidates } from './candidates/select-candidates.ts';
 import { drawCandidate } from './draw-candidate.ts';
@@ -55,6 +55,7 @@ export class Sampler {
   readonly #pipeline: Pipeline;
   readonly #isGreedy: boolean;
   readonly #alwaysCopies: boolean;
+  readonly #needsMoreThanRow: boolean;
 
   /** Use `createSampler`. */
   constructor(params: SamplingParams, { vocabSize, processors = [] }: SamplerOptions) {
@@ -64,11 +65,24 @@ export class Sampler {
     this.#pipeline = buildPipeline(this.params, processors);
     this.#isGreedy = this.params.temperature < GREEDY_TEMPERATURE;
     this.#alwaysCopies = this.#pipeline.logitSteps.some(({ processor }) => processor !== tokenMask);
+    const { typicalP, logprobs } = this.params;
+    this.#needsMoreThanRow = this.#alwaysCopies || typicalP < 1 || logprobs !== undefined || processors.length > 0;
   }
 
   /** The 64-bit seed in use, 0 to 2^64 - 1: the one given (modulo 2^64), or the random one that was drawn. */
   get seed(): bigint {
     return this.params.seed;
+  }
+
+  /**
+   * The choice of the next token as parameters of one row, for a backend that samples inside its step (`canSampleInStep`): it
+   * gives the token that `sample` gives without a mask. Undefined where more is asked for than such a row can say: biases,
+   * penalties, typical-p, log-probabilities, processors of the caller's own.
+   */
+  sampleRow(numCompletionTokens: number): SampleRow | undefined {
+    if (this.#needsMoreThanRow) return undefined;
+    const { temperature, topK, topP, minP, seed, choiceIndex } = this.params;
+    return { temperature, topK, topP, minP, seed, choiceIndex, numCompletionTokens };
   }
 
   /**

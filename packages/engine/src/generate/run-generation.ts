@@ -1,6 +1,6 @@
 import { createSampler, type Sample, type Sampler } from '@hearth/sampler';
 import type { GenerationProfiler } from '../profile/op-profiler.ts';
-import { computeUncached } from '../session/compute.ts';
+import { type ComputeOptions, computeUncached } from '../session/compute.ts';
 import type { Sequence } from '../session/sequence.ts';
 import type { StepLoop } from '../step/step-loop.ts';
 import { Completion, type CompletionEnd, type StreamingDetokenizer } from './completion.ts';
@@ -13,6 +13,8 @@ export interface RunGenerationOptions {
   readonly plan: GenerationPlan;
   readonly vocabSize: number;
   readonly chunkTokens: number;
+  /** Whether the backend samples within its steps. */
+  readonly samplesInStep: boolean;
   readonly detokenizer: StreamingDetokenizer;
   /** Present when the plan asks for a profile. */
   readonly profiler: GenerationProfiler | undefined;
@@ -56,14 +58,14 @@ export class GenerationRun {
     if (completion.end === undefined) sequence.numCachedTokens = this.#numCachedTokens;
     do {
       let sample: Sample | undefined;
-      const onLogits = (logits: Float32Array) => {
-        sample = this.#sample(logits);
+      const take = (chosen: Sample) => {
+        sample = chosen;
       };
       const phase = this.#prefilledAt === undefined ? profiler?.prefill : profiler?.decode;
       await computeUncached(loop, sequence, {
         signal,
         chunkTokens,
-        ...(completion.end === undefined && { onLogits }),
+        ...(completion.end === undefined && this.#chooseToken(take)),
         ...(phase && { onProfile: (timings, batch) => phase.add(timings, batch) }),
       });
       this.#prefilledAt ??= performance.now();
@@ -91,6 +93,15 @@ export class GenerationRun {
       ...(this.#options.profiler && { profile: this.#options.profiler.report() }),
       seed: this.#sampler.seed,
     };
+  }
+
+  /** How the next token is chosen: within the step where that is possible, else from the logits. Both choose the same. */
+  #chooseToken(take: (sample: Sample) => void): Pick<ComputeOptions, 'sample' | 'onSampled' | 'onLogits'> {
+    const { samplesInStep, plan } = this.#options;
+    const isInStep = samplesInStep && plan.mask === undefined;
+    const sample = isInStep ? this.#sampler.sampleRow(this.#completion.tokenIds.length) : undefined;
+    if (sample) return { sample, onSampled: (tokenId) => take({ tokenId }) };
+    return { onLogits: (logits) => take(this.#sample(logits)) };
   }
 
   #sample(logits: Float32Array): Sample {

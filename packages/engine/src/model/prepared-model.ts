@@ -161,6 +161,7 @@ export class PreparedModel {
         chunkTokens: maxTokensPerStep,
         maxOutputRows,
         weightDtypes: program.weights.map(({ name }) => recodings.get(name) ?? sources.get(name)!.dtype),
+        samplesInStep: backend.info.canSampleInStep,
         // A completion goes on from the prompt, so a blank at its start is a blank.
         createDetokenizer: () => tokenizer.createDetokenizer({ skipSpecialTokens: true, isStart: false }),
       });

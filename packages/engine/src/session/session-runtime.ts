@@ -17,6 +17,8 @@ export interface SessionRuntimeOptions {
   readonly maxOutputRows: number;
   /** Types that the weights of the program are computed with, by id. */
   readonly weightDtypes: readonly WeightDtype[];
+  /** Whether the backend samples within its steps (`BackendInfo.canSampleInStep`). */
+  readonly samplesInStep: boolean;
   createDetokenizer(): StreamingDetokenizer;
 }
 

@@ -177,7 +177,7 @@ export class Session {
   generate(options: GenerateOptions = {}): Generation {
     this.#checkIdle('generate');
     const sequence = this.#sequence;
-    const { loop, program, storageTypes, vocabSize, contextLength, eosTokenIds, chunkTokens } = this.#runtime;
+    const { loop, program, storageTypes, vocabSize, contextLength, eosTokenIds, chunkTokens, samplesInStep } = this.#runtime;
     const plan = planGeneration(options, { length: sequence.length, contextLength, vocabSize, eosTokenIds });
     const run = new GenerationRun({
       loop,
@@ -185,6 +185,7 @@ export class Session {
       plan,
       vocabSize,
       chunkTokens,
+      samplesInStep,
       detokenizer: this.#runtime.createDetokenizer(),
       profiler: plan.profile ? new GenerationProfiler(program, storageTypes) : undefined,
     });

@@ -1,4 +1,4 @@
-import type { Batch, BlockTable } from '@hearth/core';
+import type { Batch, BlockTable, SampleRow, StepOutput } from '@hearth/core';
 import type { Sequence } from '../session/sequence.ts';
 
 /** The part of one sequence in a step: its next `numTokens` tokens that are not in the cache yet. */
@@ -9,11 +9,19 @@ export interface SequenceStep {
   readonly outputs: 'none' | 'last' | 'all';
   /** A token per output row: its log-probability and the row's argmax are wanted instead of the logits. */
   readonly targets?: Int32Array;
+  /** How to choose a token from the only output row, which is then wanted instead of the logits. */
+  readonly sample?: SampleRow;
 }
 
 /** How many output rows a step asks for. */
 export function numOutputRows(step: SequenceStep): number {
   return step.outputs === 'all' ? step.numTokens : step.outputs === 'last' ? 1 : 0;
+}
+
+/** What the output rows of a step are reduced to. */
+export function stepOutput({ targets, sample }: SequenceStep): StepOutput {
+  if (targets) return { kind: 'logprobs', tokenIds: targets };
+  return sample ? { kind: 'sample', rows: [sample] } : { kind: 'logits' };
 }
 
 /**

@@ -4,7 +4,7 @@ import type { BlockPool } from '../cache/block-pool.ts';
 import { makeRoom } from '../cache/make-room.ts';
 import { CacheExhaustedError } from '../errors.ts';
 import type { Sequence } from '../session/sequence.ts';
-import { buildBatch, numOutputRows, type SequenceStep } from './build-batch.ts';
+import { buildBatch, numOutputRows, type SequenceStep, stepOutput } from './build-batch.ts';
 import { StepQueue } from './step-queue.ts';
 
 /** What rows of logits are reduced to when only one token of each counts. */
@@ -25,6 +25,8 @@ export interface RunOptions {
   readonly onLogits?: (logits: Float32Array) => void;
   /** Receives the scores of a step with targets. */
   readonly onScores?: (scores: RowScores) => void;
+  /** Receives the token of a step that samples. */
+  readonly onSampled?: (tokenId: number) => void;
   /** Receives the time of every op, which is measured only when this is here, and the step that took it. */
   readonly onProfile?: (profile: readonly OpTiming[], batch: Batch) => void;
 }
@@ -133,10 +135,10 @@ export class StepLoop {
         chosen.map((entry) => entry.step),
         this.#executable.program.cacheGroups.length,
       );
-      // One sequence per batch for now, so its targets may decide the output and its signal may end the whole step.
+      // One sequence per batch for now, so it may decide the output and its signal may end the whole step.
       const { step, signal } = chosen[0]!;
       const result = await this.#executable.step(batch, {
-        output: step.targets ? { kind: 'logprobs', tokenIds: step.targets } : { kind: 'logits' },
+        output: stepOutput(step),
         profile: chosen.some((entry) => entry.onProfile !== undefined),
         signal,
       });
@@ -186,15 +188,16 @@ export class StepLoop {
   }
 
   #deliver(chosen: readonly QueuedStep[], batch: Batch, result: StepResult): void {
-    const { logits = new Float32Array(0), logprobs, argmax, profile } = result;
+    const { logits = new Float32Array(0), logprobs, argmax, sampled, profile } = result;
     const { vocabSize } = this.#executable.program;
     let row = 0;
-    for (const { step, onLogits, onScores, onProfile, settle } of chosen) {
+    for (const { step, onLogits, onScores, onSampled, onProfile, settle } of chosen) {
       step.sequence.numCachedTokens += step.numTokens;
       const numRows = numOutputRows(step);
       try {
         if (profile) onProfile?.(profile, batch);
         if (logprobs && argmax) onScores?.({ logprobs, argmax });
+        else if (sampled) onSampled?.(sampled[row]!);
         else onLogits?.(logits.subarray(row * vocabSize, (row + numRows) * vocabSize));
         settle.resolve();
       } catch (error) {

@@ -45,6 +45,7 @@ export async function createFakeModel(
     chunkTokens: maxTokensPerStep,
     maxOutputRows: 4,
     weightDtypes: [],
+    samplesInStep: backend.info.canSampleInStep,
     createDetokenizer: () => tokenizer.createDetokenizer(),
   });
   const model = new Model({

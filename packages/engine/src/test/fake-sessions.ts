@@ -32,6 +32,7 @@ export async function fakeSessions(
     chunkTokens,
     maxOutputRows,
     weightDtypes: [],
+    samplesInStep: backend.info.canSampleInStep,
     createDetokenizer: () => new ByteDetokenizer(),
   });
   return { backend, runtime };

@@ -51,6 +51,11 @@ FloatSpan float_array_argument(const Napi::Value& value, const char* name) {
   return {array.Data(), static_cast<int64_t>(array.ElementLength())};
 }
 
+DoubleSpan double_array_argument(const Napi::Value& value, const char* name) {
+  Napi::Float64Array array = typed_array<Napi::Float64Array>(value, napi_float64_array, name, "a Float64Array");
+  return {array.Data(), static_cast<int64_t>(array.ElementLength())};
+}
+
 ByteSpan byte_array_argument(const Napi::Value& value, const char* name) {
   Napi::Uint8Array array = typed_array<Napi::Uint8Array>(value, napi_uint8_array, name, "a Uint8Array");
   return {array.Data(), static_cast<int64_t>(array.ElementLength())};

@@ -28,6 +28,11 @@ struct FloatSpan {
   int64_t size;
 };
 FloatSpan float_array_argument(const Napi::Value& value, const char* name);
+struct DoubleSpan {
+  const double* data;
+  int64_t size;
+};
+DoubleSpan double_array_argument(const Napi::Value& value, const char* name);
 struct ByteSpan {
   uint8_t* data;
   int64_t size;

@@ -6,6 +6,7 @@
 #include "binding/addon_data.h"
 #include "binding/arguments.h"
 #include "binding/errors.h"
+#include "binding/sampling_rows.h"
 
 namespace hearth {
 namespace {
@@ -65,6 +66,7 @@ Napi::Function ExecutableObject::define(Napi::Env env) {
                          InstanceMethod<&ExecutableObject::output_view>("outputView"),
                          InstanceMethod<&ExecutableObject::copy_output>("copyOutput"),
                          InstanceMethod<&ExecutableObject::read_logprobs>("readLogprobs"),
+                         InstanceMethod<&ExecutableObject::read_sampled>("readSampled"),
                          InstanceMethod<&ExecutableObject::read_capture>("readCapture"),
                          InstanceMethod<&ExecutableObject::op_nanoseconds>("opNanoseconds"),
                          InstanceAccessor<&ExecutableObject::bytes_per_block>("bytesPerBlock"),
@@ -99,7 +101,8 @@ ExecutableState& ExecutableObject::idle_state() const {
   return *state_;
 }
 
-/// step(batch: Batch, output: number, tokenIds: Int32Array | undefined, profile: boolean): Promise<void>
+/// step(batch: Batch, output: number, rows: Int32Array | Float64Array | undefined, profile: boolean): Promise<void>
+/// `rows`: a token id per output row for log-probabilities, the parameters of each (sampling_rows.h) to sample.
 Napi::Value ExecutableObject::step(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     ExecutableState& s = idle_state();
@@ -109,7 +112,7 @@ Napi::Value ExecutableObject::step(const Napi::CallbackInfo& info) {
       require(info[0].IsObject(), "batch must be an object.");
       const Napi::Object batch = info[0].As<Napi::Object>();
       const int32_t output = int32_argument(info[1], "output");
-      require(output >= 0 && output <= static_cast<int32_t>(OutputKind::logprobs), "There is no output kind ", output, ".");
+      require(output >= 0 && output <= static_cast<int32_t>(OutputKind::sample), "There is no output kind ", output, ".");
 
       s.tables.clear();
       const Napi::Value tables = batch.Get("blockTables");
@@ -141,6 +144,8 @@ Napi::Value ExecutableObject::step(const Napi::CallbackInfo& info) {
                   s.executable.program.vocab_size, ".");
           s.logprob_tokens[i] = id;
         }
+      } else if (s.job.output == OutputKind::sample) {
+        read_sample_rows(info[2], s.executable.batch.num_output_rows(), s.executable.sampling.params.data());
       }
       s.abort.store(false, std::memory_order_relaxed);
       s.job.keep = state_;
@@ -197,6 +202,17 @@ void ExecutableObject::read_logprobs(const Napi::CallbackInfo& info) {
       logprobs.data[row] = x.row_logprobs[row].logprob;
       const_cast<int32_t*>(argmax.data)[row] = x.row_logprobs[row].argmax;
     }
+  });
+}
+
+/// readSampled(tokenIds: Int32Array [rows of the last batch]): void
+void ExecutableObject::read_sampled(const Napi::CallbackInfo& info) {
+  guarded(info.Env(), [&] {
+    const Executable& x = idle_state().executable;
+    const Int32Span ids = int32_array_argument(info[0], "tokenIds");
+    const int64_t rows = x.batch.num_output_rows();
+    require(ids.size == rows, "tokenIds has ", ids.size, " entries for ", rows, " output rows.");
+    for (int64_t row = 0; row < rows; ++row) const_cast<int32_t*>(ids.data)[row] = x.sampling.token_ids[row];
   });
 }
 

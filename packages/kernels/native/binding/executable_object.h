@@ -67,6 +67,7 @@ class ExecutableObject : public Napi::ObjectWrap<ExecutableObject> {
   Napi::Value output_view(const Napi::CallbackInfo& info);
   void copy_output(const Napi::CallbackInfo& info);
   void read_logprobs(const Napi::CallbackInfo& info);
+  void read_sampled(const Napi::CallbackInfo& info);
   Napi::Value read_capture(const Napi::CallbackInfo& info);
   Napi::Value op_nanoseconds(const Napi::CallbackInfo& info);
   Napi::Value bytes_per_block(const Napi::CallbackInfo& info);

@@ -5,7 +5,9 @@
 
 #include "binding/arguments.h"
 #include "binding/errors.h"
+#include "binding/sampling_rows.h"
 #include "kernels/dispatch.h"
+#include "runtime/aligned_buffer.h"
 #include "runtime/allocation_counter.h"
 
 namespace hearth {
@@ -90,6 +92,20 @@ Napi::Value float_to_half(const Napi::CallbackInfo& info) {
   });
 }
 
+/// sample(variant, logits: Float32Array, row: Float64Array): number. One row as the output kind `sample` takes it; -1 when a
+/// logit is not finite.
+Napi::Value sample(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&] {
+    const KernelTable& kernels = choose_variant(string_argument(info[0], "variant")).kernels();
+    const FloatSpan logits = float_array_argument(info[1], "logits");
+    require(logits.size > 0, "logits is empty.");
+    SamplingParams params;
+    read_sample_rows(info[2], 1, &params);
+    const AlignedBuffer scratch(sampling_scratch_bytes(logits.size), "sampling");
+    return Napi::Number::New(info.Env(), kernels.sample(logits.data, logits.size, params, scratch.data()));
+  });
+}
+
 }  // namespace
 
 Napi::Object make_testing(Napi::Env env) {
@@ -99,6 +115,7 @@ Napi::Object make_testing(Napi::Env env) {
   testing.Set("fma", Napi::Function::New(env, fma_values, "fma"));
   testing.Set("halfToFloat", Napi::Function::New(env, half_to_float, "halfToFloat"));
   testing.Set("floatToHalf", Napi::Function::New(env, float_to_half, "floatToHalf"));
+  testing.Set("sample", Napi::Function::New(env, sample, "sample"));
   return testing;
 }
 

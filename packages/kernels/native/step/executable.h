@@ -13,12 +13,13 @@
 #include "runtime/thread_pool.h"
 #include "step/batch.h"
 #include "step/moe_scratch.h"
+#include "step/run_sampling.h"
 #include "weights/weights.h"
 
 namespace hearth {
 
 /// What a step reduces the wanted rows to. Numbers as in src/addon-types.ts.
-enum class OutputKind : int32_t { logits = 0, hidden = 1, logprobs = 2 };
+enum class OutputKind : int32_t { logits = 0, hidden = 1, logprobs = 2, sample = 3 };
 
 enum class StepStatus { ok, aborted, not_finite };
 
@@ -91,6 +92,7 @@ struct Executable {
   AlignedArray<float> attention_states;
   std::vector<QueryTile> query_tiles;
   MoeScratch moe;
+  SamplingMemory sampling;
 
   /// Ops that a step has to run when only hidden rows are wanted: those before the head.
   int64_t num_ops_for_hidden = 0;

@@ -9,6 +9,7 @@
 #include "step/run_attention.h"
 #include "step/run_linear.h"
 #include "step/run_moe.h"
+#include "step/run_sampling.h"
 #include "step/step_context.h"
 
 namespace hearth {
@@ -175,6 +176,9 @@ void finish_outputs(StepContext& step, OutputKind output, const int32_t* logprob
         x.row_logprobs[row] = x.kernels.row_logprob(x.row(x.program.logits, row), x.program.vocab_size, logprob_tokens[row]);
       });
       break;
+    case OutputKind::sample:
+      run_sampling(step);
+      break;
   }
 }
 
@@ -197,6 +201,8 @@ StepOutcome run_step(Executable& x, ThreadPool& pool, OutputKind output, const i
   }
   if (profile) std::fill(x.op_nanoseconds.data() + num_ops_to_run, x.op_nanoseconds.data() + num_ops, 0.0);
   finish_outputs(step, output, logprob_tokens);
+  // Sampling looks at every logit again, also at those that no op has written.
+  if (!step.is_finite()) return {StepStatus::not_finite, num_ops - 1, false};
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/generic/norms.h"
 #include "kernels/generic/peak.h"
 #include "kernels/generic/rows.h"
+#include "kernels/generic/sampling.h"
 #include "kernels/kernel_table.h"
 
 namespace hearth {
@@ -73,6 +74,7 @@ void add_row_kernels(KernelTable& table) {
   table.choose_experts = choose_experts<Isa>;
   table.quantize_row = quantize_row<Isa>;
   table.row_logprob = row_logprob<Isa>;
+  table.sample = sample_row<Isa>;
   add_peak_kernels<Isa>(table);
   table.exp_values = exp_values<Isa>;
   table.tanh_values = tanh_values<Isa>;

@@ -1,0 +1,111 @@
+import { fileURLToPath } from 'node:url';
+import type { Backend, StepOutput } from '@hearth/core';
+import { createCpuBackend, KernelsLoadError, kernelVariants } from '@hearth/kernels';
+import { createReferenceBackend } from '@hearth/reference';
+import { createTokenMask } from '@hearth/sampler';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadModel } from '../model/load-model.ts';
+import type { Model } from '../model/model.ts';
+import type { GenerateOptions } from './generate-options.ts';
+
+const path = fileURLToPath(new URL('../../../golden/fixtures/tiny-llama/model', import.meta.url));
+
+/** The same backend, with what its steps were asked for on record, and without sampling in the step if that is wanted. */
+function watched(backend: Backend, canSampleInStep: boolean): { backend: Backend; kinds: StepOutput['kind'][] } {
+  const kinds: StepOutput['kind'][] = [];
+  const watching: Backend = {
+    info: { ...backend.info, canSampleInStep },
+    fileMapper: backend.fileMapper,
+    loadWeights: (...args) => backend.loadWeights(...args),
+    compile: async (...args) => {
+      const executable = await backend.compile(...args);
+      return {
+        program: executable.program,
+        cache: executable.cache,
+        step: (batch, options) => {
+          if (batch.outputRows.length > 0) kinds.push(options?.output?.kind ?? 'logits');
+          return executable.step(batch, options);
+        },
+        dispose: () => executable.dispose(),
+      };
+    },
+    dispose: () => backend.dispose(),
+  };
+  return { backend: watching, kinds };
+}
+
+function hasKernels(): boolean {
+  try {
+    return kernelVariants().length > 0;
+  } catch (error) {
+    if (error instanceof KernelsLoadError) return false;
+    throw error;
+  }
+}
+
+describe.skipIf(!hasKernels())('sampling within the step', () => {
+  let cpu: Backend;
+  const ways: { model: Model; kinds: StepOutput['kind'][] }[] = [];
+
+  beforeAll(async () => {
+    cpu = await createCpuBackend({ numThreads: 2 });
+    const reference = createReferenceBackend();
+    for (const way of [watched(cpu, true), watched(cpu, false), watched(reference, reference.info.canSampleInStep)]) {
+      const model = await loadModel(path, { backend: way.backend, contextLength: 128 });
+      ways.push({ model, kinds: way.kinds });
+    }
+  });
+
+  afterAll(async () => {
+    for (const { model } of ways) await model.dispose();
+    await cpu.dispose();
+  });
+
+  /** What the three ways generate, and what they asked their steps for. */
+  async function generate(options: GenerateOptions) {
+    const results = [];
+    for (const { model, kinds } of ways) {
+      kinds.length = 0;
+      const session = model.createSession({ tokenIds: [5, 6, 7] });
+      const { text, tokenIds } = await session.generate({ maxTokens: 24, ignoreEos: true, ...options }).result;
+      await session.dispose();
+      results.push({ text, tokenIds, kinds: [...new Set(kinds)] });
+    }
+    return results;
+  }
+
+  it.each<GenerateOptions>([
+    { temperature: 0 },
+    { seed: 1 },
+    { seed: 2n ** 64n - 1n, temperature: 0.7, topK: 20, topP: 0.9 },
+    { seed: -5, temperature: 1.5, minP: 0.02 },
+    { seed: 3, topK: 1, choiceIndex: 4 },
+  ])('gives the tokens of the TypeScript sampler: %o', async (options) => {
+    const [inStep, apart, reference] = await generate(options);
+    expect(inStep!.kinds).toEqual(['sample']);
+    expect(apart!.kinds).toEqual(['logits']);
+    expect(reference!.kinds).toEqual(['logits']);
+    expect(inStep!.tokenIds).toHaveLength(24);
+    expect(apart).toMatchObject({ text: inStep!.text, tokenIds: inStep!.tokenIds });
+    expect(reference).toMatchObject({ text: inStep!.text, tokenIds: inStep!.tokenIds });
+  });
+
+  it('gives other tokens for another seed', async () => {
+    const [first] = await generate({ seed: 1 });
+    const [second] = await generate({ seed: 2 });
+    expect(first!.tokenIds).not.toEqual(second!.tokenIds);
+  });
+
+  it.each<[string, GenerateOptions]>([
+    ['log-probabilities', { logprobs: 2 }],
+    ['a bias', { logitBias: { 3: 5 } }],
+    ['a repetition penalty', { repetitionPenalty: 1.3 }],
+    ['a presence penalty', { presencePenalty: 0.5 }],
+    ['typical-p', { typicalP: 0.5 }],
+    ['a mask', { mask: () => createTokenMask(ways[0]!.model.info.vocabSize, [40, 41, 42]) }],
+  ])('leaves %s to the TypeScript sampler', async (_, options) => {
+    const [first, ...others] = await generate({ seed: 1, ...options });
+    expect(first!.kinds).toEqual(['logits']);
+    for (const other of others) expect(other).toEqual(first);
+  });
+});
