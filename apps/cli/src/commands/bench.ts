@@ -40,7 +40,8 @@ export function benchCommand(signal: AbortSignal): Command {
       'after',
       `
 Decode is measured from an empty context and after the prompt. Medians of the rounds; the spread is half the distance
-between the quartiles. docs/roofline.md says how to read --roofline.
+between the quartiles. docs/roofline.md says how to read --roofline. The first run of a large model writes its packed
+weights to disk meanwhile (hearth cache): run it twice, or give --no-packed-cache.
 
 Examples:
   hearth bench smollm2:135m
