@@ -55,14 +55,11 @@ static constexpr int64_t attention_state_floats(int64_t padded_head_dim) {
 }
 
 /// Tokens that one attention task takes at most.
-constexpr int kQueryTileTokens = 16;
+constexpr int kQueryTileTokens = 32;
 
 /// Positions of one softmax tile, and tiles of one group (docs/numerics.md, "attention").
 constexpr int kAttentionTile = 64;
 constexpr int kAttentionGroup = 8 * kAttentionTile;
-
-/// Query rows that share each key and value load, at most.
-constexpr int kMaxBundleRows = 4;
 
 /// Where one position of one head goes in its block.
 struct CachePlace {
@@ -94,12 +91,12 @@ struct AttentionTask {
   /// Visible positions including one's own; INT32_MAX when all are.
   int32_t window;
 
-  /// This key/value head's keys in block 0, [head_dim][block_size]: lane = position; blocks are key_block_stride bytes apart.
+  /// This key/value head's keys in block 0, [head_dim][block_size]: lane = position.
   const uint8_t* keys;
-  int64_t key_block_stride;
   /// This head's values in block 0, [block_size][padded_head_dim].
   const uint8_t* values;
-  int64_t value_block_stride;
+  /// Bytes between blocks.
+  int64_t block_stride;
   const int32_t* blocks;
   int32_t block_size;
 
@@ -118,12 +115,24 @@ struct AttentionTask {
   float* scratch;
 };
 
+/// Places, and dimensions, of a tile as f32 that lie together (generic/cache_tile.h).
+constexpr int64_t kWideSlice = 32;
+
+/// Floats of a tile's values as f32.
+static constexpr int64_t wide_value_floats(int64_t padded_head_dim) {
+  return kAttentionTile * ((padded_head_dim + kWideSlice - 1) / kWideSlice * kWideSlice);
+}
+
+/// Room for what a task notes of each row.
+constexpr int64_t kAttentionRowFloats = 12;
+
 /// Floats of scratch that an attention task needs.
 static constexpr int64_t attention_scratch_floats(int64_t heads_per_kv, int64_t padded_head_dim) {
   const int64_t rows = kQueryTileTokens * heads_per_kv;
-  return kMaxBundleRows * kAttentionTile                      // probabilities of one bundle
-         + 2 * kAttentionTile * padded_head_dim        // keys and values of one tile as f32
-         + 2 * rows * attention_state_floats(padded_head_dim);  // states of a group and of all groups so far
+  return kAttentionTile * padded_head_dim + wide_value_floats(padded_head_dim)  // a tile as f32
+         + rows * kAttentionTile                                                // probabilities
+         + 2 * rows * attention_state_floats(padded_head_dim)                   // states of a group and of all groups so far
+         + rows * kAttentionRowFloats;
 }
 
 /// log-softmax of one logit and the argmax of its row.

@@ -30,7 +30,7 @@ struct StepOutcome {
   bool in_sum = false;
 };
 
-/// Up to 16 consecutive tokens of one sequence: what one attention task takes.
+/// Up to 32 consecutive tokens of one sequence: what one attention task takes.
 struct QueryTile {
   int32_t sequence;
   int32_t first_token;

@@ -45,10 +45,9 @@ AttentionTask make_task(const Executable& x, const Attention& attention, const Q
   task.softcap = op.softcap;
   task.first_position = x.batch.positions()[tile.first_token];
   task.window = op.window;
-  task.keys = layer.keys.data() + kv_head * layer.key_head_bytes;
-  task.key_block_stride = layer.key_block_bytes;
-  task.values = layer.values.data() + kv_head * layer.value_head_bytes;
-  task.value_block_stride = layer.value_block_bytes;
+  task.keys = layer.keys + kv_head * layer.key_head_bytes;
+  task.values = layer.values + kv_head * layer.value_head_bytes;
+  task.block_stride = x.cache.bytes_per_block();
   task.blocks = x.batch.blocks(attention.cache_group, tile.sequence);
   task.block_size = x.cache.options().block_size;
   task.scratch = x.attention_scratch.data() + thread * x.attention_scratch_stride;
@@ -132,18 +131,18 @@ void run_write_cache(StepContext& step, const WriteCacheOp& op) {
     place.padded_head_dim = layer.padded_head_dim;
     place.block_size = x.cache.options().block_size;
     const int64_t position = x.batch.positions()[token];
-    const int64_t block = x.batch.blocks(group, sequence)[position / place.block_size];
+    const int64_t block_offset = x.batch.blocks(group, sequence)[position / place.block_size] * x.cache.bytes_per_block();
     place.offset = position % place.block_size;
     bool finite = true;
     for (int64_t head = 0; head < layer.num_kv_heads; ++head) {
-      place.keys = layer.keys.data() + (block * layer.num_kv_heads + head) * layer.key_head_bytes;
-      place.values = layer.values.data() + (block * layer.num_kv_heads + head) * layer.value_head_bytes;
+      place.keys = layer.keys + block_offset + head * layer.key_head_bytes;
+      place.values = layer.values + block_offset + head * layer.value_head_bytes;
       finite &= write_cache(x.row(op.k, token) + head * layer.head_dim, x.row(op.v, token) + head * layer.head_dim, place);
     }
     return finite;
   };
 
-  // Query tiles serve as chunks: up to 16 tokens, of one sequence.
+  // Query tiles serve as chunks: up to 32 tokens, of one sequence.
   step.pool.parallel_for(static_cast<int64_t>(x.query_tiles.size()), [&](int64_t chunk, int) {
     const QueryTile& tile = x.query_tiles[static_cast<std::size_t>(chunk)];
     bool finite = true;

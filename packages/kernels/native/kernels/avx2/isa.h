@@ -29,7 +29,12 @@ struct Avx2 {
   static constexpr int kTokens = 4;
   static constexpr int kFloatVectors = 2;
   static constexpr int kFloatTokens = 6;
-  static constexpr int kBundleRows = 4;
+  /// Attention (generic/attention_rows.h): 12 sums, up to three rows and a key or value vector fill the registers.
+  static constexpr int kAttentionSums = 12;
+  static constexpr int kAttentionDecodeRows = 4;
+  static constexpr int kAttentionPrefillRows = 3;
+  /// Rows up to which a tile is read where it is.
+  static constexpr int kAttentionDirectRows = 16;
 
   using F8 = __m256;
   using M8 = __m256;

@@ -26,6 +26,10 @@ struct Avx512Vnni : VnniProducts<EvexDot> {
   static constexpr int kDecodeVectors = 1;
   static constexpr int kVectors = 1;
   static constexpr int kFloatVectors = 1;
+  /// Twice the registers of AVX2.
+  static constexpr int kAttentionSums = 24;
+  static constexpr int kAttentionDecodeRows = 4;
+  static constexpr int kAttentionPrefillRows = 6;
 };
 
 /// 16 lanes, the rows of two tiles: what products need.

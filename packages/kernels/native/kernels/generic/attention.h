@@ -1,21 +1,21 @@
 #pragma once
 
-// Causal grouped-query attention of up to 16 consecutive tokens of one sequence over the paged cache, for the query heads of
+// Causal grouped-query attention of up to 32 consecutive tokens of one sequence over the paged cache, for the query heads of
 // one key/value head (docs/numerics.md, "attention").
 //
 //   out[row] = Σ_j softmax_j(q[row] · k_j · scale) · v_j      over the visible positions j of row = (token, head)
 //
 // Cache (drawn in docs/shapes.md): keys [block][kv head][head_dim][position], values [block][kv head][position][head_dim
-// rounded up to 8], f32, f16 or q8. Positions are walked in tiles of 64 and groups of 8 tiles, both aligned at position 0; the
-// state of a group starts fresh and is merged into the groups before it, so a group can also be computed elsewhere and
+// rounded up to 8], f32, f16 or q8. Positions are walked in tiles of 64 and groups of 8 tiles, both aligned at position 0;
+// the state of a group starts fresh and is merged into the groups before it, so a group can also be computed elsewhere and
 // merged later (`merge_attention`): same bits.
 //
-// A tile is used by all rows, in bundles (four rows in AVX2) that share each key and value load. When there is more than one bundle,
-// the tile is widened once into scratch; decode reads the cache directly.
+// Decode (few rows) reads a tile where it is and asks for the next one meanwhile: it is bound by memory. Prefill widens each
+// tile to f32 once and then passes all rows over it, keys first, values after: it is bound by arithmetic.
 
 #include <cstdint>
-#include <type_traits>
 
+#include "kernels/generic/attention_rows.h"
 #include "kernels/generic/attention_scores.h"
 #include "kernels/generic/attention_values.h"
 
@@ -23,147 +23,102 @@ namespace hearth {
 
 /// The pieces of attention_scratch_floats(), in order.
 struct AttentionScratch {
-  float* probabilities;
   float* keys;
   float* values;
+  /// [rows][64]
+  float* probabilities;
   /// States of the group at hand, and of all groups so far; [rows] each.
   float* group_states;
   float* total_states;
+  AttentionRow* rows;
 
   static HEARTH_INLINE AttentionScratch at(float* scratch, int64_t heads_per_kv, int64_t padded_head_dim) {
+    const int64_t num_rows = kQueryTileTokens * heads_per_kv;
+    const int64_t states = num_rows * attention_state_floats(padded_head_dim);
     AttentionScratch s;
-    s.probabilities = scratch;
-    s.keys = s.probabilities + kMaxBundleRows * kAttentionTile;
+    s.keys = scratch;
     s.values = s.keys + kAttentionTile * padded_head_dim;
-    s.group_states = s.values + kAttentionTile * padded_head_dim;
-    s.total_states = s.group_states + kQueryTileTokens * heads_per_kv * attention_state_floats(padded_head_dim);
+    s.probabilities = s.values + wide_value_floats(padded_head_dim);
+    s.group_states = s.probabilities + num_rows * kAttentionTile;
+    s.total_states = s.group_states + states;
+    s.rows = reinterpret_cast<AttentionRow*>(s.total_states + states);
     return s;
   }
 };
+static_assert(sizeof(AttentionRow) <= kAttentionRowFloats * sizeof(float), "the scratch has room for rows");
 
-static HEARTH_INLINE AttentionStateHeader* state_header(float* state) {
-  return reinterpret_cast<AttentionStateHeader*>(state);
-}
-static HEARTH_INLINE float* state_sums(float* state) { return state + sizeof(AttentionStateHeader) / sizeof(float); }
-
-/// The tile as f32 in scratch: keys [head_dim][64], values [64][padded_head_dim].
-template <class Isa, class Element>
-HEARTH_INLINE void widen_tile(const AttentionTask& task, const AttentionScratch& scratch, const KeyTile<Element>& keys,
-                              const ValueTile<Element>& values, KeyTile<float>* wide_keys, ValueTile<float>* wide_values) {
-  for (int32_t d = 0; d < task.head_dim; ++d) {
-    for (int v = 0; v < kTileVectors; ++v) {
-      Isa::store(scratch.keys + d * kAttentionTile + 8 * v, keys.template load<Isa>(v, d));
+/// Rows whose states are at `states`.
+static HEARTH_INLINE void set_rows(const AttentionTask& task, float* states, AttentionRow* rows) {
+  for (int64_t token = 0; token < task.num_tokens; ++token) {
+    for (int64_t head = 0; head < task.heads_per_kv; ++head, ++rows, states += attention_state_floats(task.padded_head_dim)) {
+      rows->q = task.q + token * task.q_stride + head * task.head_dim;
+      rows->state = state_header(states);
+      rows->o = state_sums(states);
     }
   }
-  for (int run = 0; run < kTileRuns; ++run) {
-    float* to = scratch.values + run * kRunPositions * values.stride;
-    for (int place = 0; place < kRunPositions; ++place) {
-      for (int64_t d = 0; d < values.stride; d += 8) {
-        Isa::store(to + place * values.stride + d, values.template load<Isa>(run, place, d));
-      }
-    }
-    wide_values->runs[run] = to;
-  }
-  for (int v = 0; v < kTileVectors; ++v) wide_keys->vectors[v] = scratch.keys + 8 * v;
-  wide_keys->stride = kAttentionTile;
-  wide_values->stride = values.stride;
 }
 
-/// `count` rows, 0 .. ROWS, against one tile.
-template <class Isa, class Element, int ROWS>
-HEARTH_INLINE void attend_bundle(const AttentionTask& task, AttentionRow* rows, int count, const KeyTile<Element>& keys,
-                                 const ValueTile<Element>& values, float* probabilities) {
-  if constexpr (ROWS > 0) {
-    if (count < ROWS) return attend_bundle<Isa, Element, ROWS - 1>(task, rows, count, keys, values, probabilities);
-    score_tile<Isa, Element, ROWS>(rows, task.head_dim, task.scale, task.softcap, keys, probabilities);
-    value_tile<Isa, Element, ROWS>(rows, values, probabilities);
-  }
-}
-
-/// All rows against one tile; rows that see nothing of it are left out.
-template <class Isa, class Element>
-void attend_tile(const AttentionTask& task, int32_t tile_start, const KeyTile<Element>& keys,
-                 const ValueTile<Element>& values, const AttentionScratch& scratch) {
-  const int64_t state_floats = attention_state_floats(task.padded_head_dim);
-  AttentionRow bundle[Isa::kBundleRows];
-  int count = 0;
-  static_assert(Isa::kBundleRows <= kMaxBundleRows, "probabilities have room for so many rows");
-  const auto flush = [&] {
-    attend_bundle<Isa, Element, Isa::kBundleRows>(task, bundle, count, keys, values, scratch.probabilities);
-    count = 0;
-  };
+/// What each row sees of the tile at tile_start: sets the rows' places and gives the first and the last + 1 of the rows that see any.
+struct RowRange {
+  int64_t first;
+  int64_t last;
+};
+static HEARTH_INLINE RowRange place_rows(const AttentionTask& task, int32_t tile_start, AttentionRow* rows) {
+  RowRange range{0, 0};
   for (int32_t token = 0; token < task.num_tokens; ++token) {
     const int32_t position = task.first_position + token;
     const int32_t first_visible = task.window > position ? 0 : position - task.window + 1;
     const int32_t first = first_visible > tile_start ? first_visible - tile_start : 0;
     const int32_t last = position - tile_start < kAttentionTile ? position - tile_start + 1 : kAttentionTile;
+    // Positions ascend, so the tokens that see something follow each other.
     if (first >= kAttentionTile || last <= first) continue;
-    for (int32_t head = 0; head < task.heads_per_kv; ++head) {
-      float* state = scratch.group_states + (int64_t{token} * task.heads_per_kv + head) * state_floats;
-      AttentionRow& row = bundle[count++];
-      row.q = task.q + token * task.q_stride + int64_t{head} * task.head_dim;
-      row.state = state_header(state);
-      row.o = state_sums(state);
-      row.first = first;
-      row.last = last;
-      if (count == Isa::kBundleRows) flush();
+    const int64_t row = int64_t{token} * task.heads_per_kv;
+    if (range.last == 0) range.first = row;
+    range.last = row + task.heads_per_kv;
+    for (int64_t r = row; r < range.last; ++r) {
+      rows[r].first = first;
+      rows[r].last = last;
     }
   }
-  flush();
+  return range;
 }
 
-/// Merges the state of a later group into `into`: m = max(m1, m2), x = exp(m1 - m), y = exp(m2 - m),
-/// l = fma(l1, x, l2 · y), o = fma(o1, x, o2 · y).
-template <class Isa>
-HEARTH_INLINE void merge_state(float* into, float* later, int64_t padded_head_dim) {
-  using F8 = typename Isa::F8;
-  AttentionStateHeader& a = *state_header(into);
-  const AttentionStateHeader& b = *state_header(later);
-  if (b.started == 0) return;
-  float* o1 = state_sums(into);
-  const float* o2 = state_sums(later);
-  if (a.started == 0) {
-    a = b;
-    for (int64_t d = 0; d < padded_head_dim; d += 8) Isa::store(o1 + d, Isa::load(o2 + d));
-    return;
-  }
-  const float m = b.max > a.max ? b.max : a.max;
-  const F8 x = exp8<Isa>(Isa::broadcast(a.max - m));
-  const F8 y = exp8<Isa>(Isa::broadcast(b.max - m));
-  float x_lanes[8], y_lanes[8];
-  Isa::store(x_lanes, x);
-  Isa::store(y_lanes, y);
-  a.sum = Isa::fma(a.sum, x_lanes[0], b.sum * y_lanes[0]);
-  a.max = m;
-  for (int64_t d = 0; d < padded_head_dim; d += 8) {
-    Isa::store(o1 + d, Isa::fma(Isa::load(o1 + d), x, Isa::mul(Isa::load(o2 + d), y)));
-  }
+/// `next`: the tile to ask for.
+template <class Isa, int MOST_ROWS, class Keys, class Values>
+void attend_tile(const AttentionTask& task, const AttentionScratch& scratch, const RowRange& range, const Keys& keys, const Keys& next_keys,
+                 const Values& values, const Values& next_values) {
+  AttentionRow* rows = scratch.rows + range.first;
+  const int64_t num_rows = range.last - range.first;
+  score_tile<Isa, MOST_ROWS>(rows, num_rows, task.head_dim, task.scale, task.softcap, keys, next_keys, scratch.probabilities);
+  value_tile<Isa, MOST_ROWS>(rows, num_rows, task.padded_head_dim, values, next_values, scratch.probabilities);
 }
 
-/// out[d] = o[d] / l
-template <class Isa>
-HEARTH_INLINE typename Isa::F8 finish_row(float* state, int64_t head_dim, float* out, typename Isa::F8 taint) {
-  using F8 = typename Isa::F8;
-  const F8 sum = Isa::broadcast(state_header(state)->sum);
-  const float* o = state_sums(state);
-  int64_t d = 0;
-  for (; d + 8 <= head_dim; d += 8) {
-    const F8 y = Isa::div(Isa::load(o + d), sum);
-    Isa::store(out + d, y);
-    taint = Isa::taint(taint, y);
+/// The tiles of one group, from the first that is visible up to `last_position`.
+template <class Isa, class Element>
+void attend_group(const AttentionTask& task, const AttentionScratch& scratch, int32_t first_tile, int32_t last_position) {
+  const WideKeys wide_keys{scratch.keys, task.head_dim};
+  const WideValues wide_values{scratch.values};
+  KeyTile<Element> keys, next_keys;
+  ValueTile<Element> values, next_values;
+  locate_tile(task, first_tile, last_position, &keys, &values);
+  next_keys = keys;
+  next_values = values;
+  const int32_t group_end = first_tile / kAttentionGroup * kAttentionGroup + kAttentionGroup;
+  for (int32_t tile = first_tile; tile < group_end && tile <= last_position; tile += kAttentionTile) {
+    // Of the next group too, which this thread or another comes to soon.
+    if (tile + kAttentionTile <= last_position) {
+      locate_tile(task, tile + kAttentionTile, last_position, &next_keys, &next_values);
+    }
+    const RowRange range = place_rows(task, tile, scratch.rows);
+    if (range.last - range.first > Isa::kAttentionDirectRows) {
+      widen_tile<Isa>(keys, values, wide_keys, wide_values);
+      attend_tile<Isa, Isa::kAttentionPrefillRows>(task, scratch, range, wide_keys, wide_keys, wide_values, wide_values);
+    } else {
+      attend_tile<Isa, Isa::kAttentionDecodeRows>(task, scratch, range, keys, next_keys, values, next_values);
+    }
+    keys = next_keys;
+    values = next_values;
   }
-  if (d < head_dim) {
-    const F8 y = Isa::div(Isa::load(o + d), sum);
-    Isa::store_partial(out + d, y, head_dim - d);
-    taint = Isa::taint(taint, y);
-  }
-  return taint;
-}
-
-template <class Isa>
-HEARTH_INLINE void reset_states(float* states, int64_t num_rows, int64_t padded_head_dim) {
-  const int64_t num_floats = num_rows * attention_state_floats(padded_head_dim);
-  for (int64_t i = 0; i < num_floats; i += 8) Isa::store(states + i, Isa::zero());
 }
 
 template <class Isa, class Element>
@@ -174,29 +129,19 @@ bool attention(const AttentionTask& task) {
   const int32_t last_position = task.first_position + task.num_tokens - 1;
   const int32_t first_visible = task.window > task.first_position ? 0 : task.first_position - task.window + 1;
   reset_states<Isa>(scratch.total_states, num_rows, task.padded_head_dim);
+  // The first group needs no merging.
+  float* states = scratch.total_states;
   for (int32_t group = task.first_group; group < task.last_group; ++group) {
-    reset_states<Isa>(scratch.group_states, num_rows, task.padded_head_dim);
     const int32_t group_start = group * kAttentionGroup;
-    for (int32_t tile = 0; tile < kAttentionGroup; tile += kAttentionTile) {
-      const int32_t tile_start = group_start + tile;
-      if (tile_start > last_position) break;
-      if (tile_start + kAttentionTile <= first_visible) continue;
-      KeyTile<Element> keys;
-      ValueTile<Element> values;
-      locate_tile(task, tile_start, last_position, &keys, &values);
-      if (!std::is_same<Element, float>::value && num_rows > Isa::kBundleRows) {
-        KeyTile<float> wide_keys;
-        ValueTile<float> wide_values;
-        widen_tile<Isa>(task, scratch, keys, values, &wide_keys, &wide_values);
-        attend_tile<Isa>(task, tile_start, wide_keys, wide_values, scratch);
-      } else {
-        attend_tile<Isa>(task, tile_start, keys, values, scratch);
-      }
+    const int32_t first_tile = first_visible > group_start ? first_visible / kAttentionTile * kAttentionTile : group_start;
+    if (first_tile >= group_start + kAttentionGroup || first_tile > last_position) continue;
+    if (states == scratch.group_states) reset_states<Isa>(states, num_rows, task.padded_head_dim);
+    set_rows(task, states, scratch.rows);
+    attend_group<Isa, Element>(task, scratch, first_tile, last_position);
+    for (int64_t row = 0; row < num_rows && states == scratch.group_states; ++row) {
+      merge_state<Isa>(scratch.total_states + row * state_floats, states + row * state_floats, task.padded_head_dim);
     }
-    for (int64_t row = 0; row < num_rows; ++row) {
-      merge_state<Isa>(scratch.total_states + row * state_floats, scratch.group_states + row * state_floats,
-                       task.padded_head_dim);
-    }
+    states = scratch.group_states;
   }
   typename Isa::F8 taint = Isa::zero();
   for (int64_t row = 0; row < num_rows; ++row) {

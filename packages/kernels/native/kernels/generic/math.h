@@ -11,9 +11,9 @@
 
 namespace hearth {
 
-/// e^x in 8 lanes. exp(0) = 1; x < -87 gives +0, x > 88 gives infinity, NaN gives NaN. Coefficients: Cephes (S. Moshier).
+/// e^x in 8 lanes for x <= 0 or NaN; the same as exp8 there.
 template <class Isa>
-HEARTH_INLINE typename Isa::F8 exp8(typename Isa::F8 x) {
+HEARTH_INLINE typename Isa::F8 exp8_to_one(typename Isa::F8 x) {
   using F8 = typename Isa::F8;
   // t = 1.5 · 2^23 + n: the addition rounds x / ln 2 to the integer n, which is then in the low bits of t.
   const F8 magic = Isa::broadcast(12582912.0f);
@@ -31,7 +31,13 @@ HEARTH_INLINE typename Isa::F8 exp8(typename Isa::F8 x) {
   F8 y = Isa::add(Isa::fma(p, z, r), Isa::broadcast(1.0f));
   // Out of range the power is meaningless, and replaced below. NaN stays NaN whatever it is multiplied with.
   y = Isa::mul(y, Isa::power_of_two(t));
-  y = Isa::select(Isa::less(x, Isa::broadcast(-87.0f)), Isa::zero(), y);
+  return Isa::select(Isa::less(x, Isa::broadcast(-87.0f)), Isa::zero(), y);
+}
+
+/// e^x in 8 lanes. exp(0) = 1; x < -87 gives +0, x > 88 gives infinity, NaN gives NaN. Coefficients: Cephes (S. Moshier).
+template <class Isa>
+HEARTH_INLINE typename Isa::F8 exp8(typename Isa::F8 x) {
+  const typename Isa::F8 y = exp8_to_one<Isa>(x);
   return Isa::select(Isa::less(Isa::broadcast(88.0f), x), Isa::broadcast(HUGE_VALF), y);
 }
 

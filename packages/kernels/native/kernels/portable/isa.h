@@ -32,8 +32,13 @@ struct Portable {
   static constexpr int kTokens = 2;
   static constexpr int kFloatVectors = 1;
   static constexpr int kFloatTokens = 2;
-  /// Query rows that share each key and value that is loaded (generic/attention.h).
-  static constexpr int kBundleRows = 1;
+  /// Attention: sums that are kept in registers, and rows that share each key and value that is loaded (decode reads them where
+  /// they are, prefill from scratch; generic/attention.h).
+  static constexpr int kAttentionSums = 4;
+  static constexpr int kAttentionDecodeRows = 1;
+  static constexpr int kAttentionPrefillRows = 1;
+  /// Rows up to which a tile is read where it is.
+  static constexpr int kAttentionDirectRows = 1;
 
   /// 8 floats.
   struct F8 {
