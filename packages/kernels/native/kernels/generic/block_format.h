@@ -76,6 +76,9 @@ static constexpr int64_t header_bytes(const BlockFormat& format) {
 }
 static constexpr int64_t chunk_bytes(const BlockFormat& format) { return int64_t{kTileRows} * 4 * format.code_bits; }
 
+/// Bytes of a block of a tile.
+static constexpr int64_t tile_block_bytes(Dtype dtype) { return int64_t{kTileRows} * dtype_info(dtype).packed_block_bytes; }
+
 static constexpr bool block_formats_match_sizes() {
   for (int32_t i = 0; i < kNumDtypes; ++i) {
     const Dtype dtype = static_cast<Dtype>(i);

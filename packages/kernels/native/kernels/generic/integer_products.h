@@ -1,8 +1,8 @@
 #pragma once
 
 // isum = Σ_s sub_s · Σ code · x of one chunk, for VECTORS vectors x TOKENS tokens, exact in integers (docs/numerics.md,
-// "linear, quantized weights"): the integer part of every quantized type. `block` is the first tile's block, the next
-// tile's lies tile_bytes further; x[t · x_stride] are the activations of token t.
+// "linear, quantized weights"): the integer part of every quantized type. The weights are those of a chunk as weight_chunk.h
+// gives them; x[t · x_stride] are the activations of token t.
 //
 // Codes are unsigned bytes for as long as possible, because products of unsigned by signed bytes are what processors
 // have instructions for. With VNNI (Isa::kHasWideDots) they are added to 32 bits, and signed codes take part as code + 128,
@@ -24,57 +24,9 @@
 
 #include "kernels/activation_block.h"
 #include "kernels/compiler.h"
-#include "kernels/generic/block_fields.h"
-#include "kernels/generic/tile_vectors.h"
+#include "kernels/generic/weight_chunk.h"
 
 namespace hearth {
-
-/// Word `group` of the planes of a chunk.
-template <class Isa>
-HEARTH_INLINE typename Isa::Codes load_plane(const uint8_t* chunk, int64_t tile_bytes, int group) {
-  return each_tile<Isa>(chunk + group * kTileRows * 4, tile_bytes, [](const uint8_t* plane) { return Isa::Tile::load_codes(plane); });
-}
-
-/// Codes of group g, elements 4g .. 4g + 3 of a chunk, as bytes: unsigned ones as they are.
-template <class Isa, int code_bits>
-HEARTH_INLINE typename Isa::Codes load_group(const uint8_t* chunk, int64_t tile_bytes, int g) {
-  using Codes = typename Isa::Codes;
-  const auto plane = [&](int group) { return load_plane<Isa>(chunk, tile_bytes, group); };
-  if constexpr (code_bits == 8) {
-    return plane(g);
-  } else if constexpr (code_bits >= 4) {
-    const Codes nibbles = Isa::bits(plane(g % 4), g / 4 * 4, 15);
-    if constexpr (code_bits == 5) return Isa::either(nibbles, Isa::bits(plane(4), g - 4, 16));
-    if constexpr (code_bits == 6) return Isa::either(nibbles, Isa::bits(plane(4 + g % 2), g / 2 * 2 - 4, 48));
-    return nibbles;
-  } else {
-    const Codes pairs = Isa::bits(plane(g % 2), g / 2 * 2, 3);
-    if constexpr (code_bits == 3) return Isa::either(pairs, Isa::bits(plane(2), g - 2, 4));
-    return pairs;
-  }
-}
-
-/// Codes that are signed bytes, or become them through the table.
-static constexpr bool has_signed_codes(const BlockFormat& format) {
-  return format.kind == CodeKind::signed_byte || format.kind == CodeKind::table;
-}
-
-/// The same for group g, signed.
-template <class Isa, Dtype dtype>
-HEARTH_INLINE typename Isa::Codes load_signed_group(const uint8_t* chunk, int64_t tile_bytes, int g) {
-  constexpr BlockFormat format = block_format(dtype);
-  const typename Isa::Codes codes = load_group<Isa, format.code_bits>(chunk, tile_bytes, g);
-  if constexpr (format.kind == CodeKind::table) return Isa::look_up(kTableValues, codes);
-  else return codes;
-}
-
-/// The codes of any format as the unsigned bytes that `dot` takes.
-template <class Isa, Dtype dtype>
-HEARTH_INLINE typename Isa::Codes load_unsigned_group(const uint8_t* chunk, int64_t tile_bytes, int g) {
-  constexpr BlockFormat format = block_format(dtype);
-  if constexpr (has_signed_codes(format)) return Isa::unsigned_codes(load_signed_group<Isa, dtype>(chunk, tile_bytes, g));
-  else return load_group<Isa, format.code_bits>(chunk, tile_bytes, g);
-}
 
 /// What the bytes of a group are too large by: that of the format; 128 for signed codes; 16 in 16-bit lanes for codes of
 /// 5 bits that have no offset.
@@ -98,38 +50,27 @@ HEARTH_INLINE typename Isa::Dots start_dots(const ActivationBlock& x, int part) 
   }
 }
 
-/// Integer scale `index` of a block, for each row.
-template <class Isa, Dtype dtype>
-HEARTH_INLINE typename Isa::RowScales load_sub_scales(const uint8_t* block, int64_t tile_bytes, int64_t index) {
-  return each_tile<Isa>(block, tile_bytes,
-                        [=](const uint8_t* b) { return Isa::Tile::row_scales(sub_scale_bytes<dtype>(b, index)); });
-}
-
 /// sub_s · the sums of a part.
-template <class Isa, Dtype dtype>
-HEARTH_INLINE typename Isa::I8 part_total(typename Isa::Dots dots, const uint8_t* block, int64_t tile_bytes, int64_t sub_scale) {
+template <class Isa, Dtype dtype, class Weights>
+HEARTH_INLINE typename Isa::I8 part_total(typename Isa::Dots dots, const Weights& weights, int vector, int part) {
   if constexpr (block_format(dtype).sub_scales == 0) return Isa::total(dots);
-  else return Isa::total(dots, load_sub_scales<Isa, dtype>(block, tile_bytes, sub_scale));
+  else return Isa::total(dots, weights.sub_scales(vector, part));
 }
 
 /// Formats whose codes are unsigned, less an offset or a zero point; with wide dots, all of them.
-template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
-HEARTH_INLINE void unsigned_products(const uint8_t* block, int64_t chunk, int64_t tile_bytes, const ActivationBlock* x,
-                                     int64_t x_stride, typename Isa::I8 (&isum)[TOKENS][VECTORS]) {
+template <class Isa, Dtype dtype, int VECTORS, int TOKENS, class Weights>
+HEARTH_INLINE void unsigned_products(const Weights& weights, const ActivationBlock* x, int64_t x_stride,
+                                     typename Isa::I8 (&isum)[TOKENS][VECTORS]) {
   constexpr BlockFormat format = block_format(dtype);
   /// Parts of a chunk that have a scale of their own; a part is walked two groups at a time, which share a plane.
   constexpr int kParts = format.sub_scales == 2 ? 2 : 1;
   constexpr int kSteps = 4 / kParts;
-  const int64_t vector_bytes = Isa::kVectorTiles * tile_bytes;
-  const uint8_t* codes = block + header_bytes(format) + chunk * chunk_bytes(format);
   HEARTH_UNROLL for (int part = 0; part < kParts; ++part) {
     typename Isa::Dots dots[TOKENS][VECTORS];
     HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
       HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
         if constexpr (format.kind == CodeKind::zero_point) {
-          const typename Isa::RowScales zeros = each_tile<Isa>(
-              block + i * vector_bytes, tile_bytes, [](const uint8_t* b) { return Isa::Tile::load_row_scales(block_half(b, 1)); });
-          dots[t][i] = Isa::times(Isa::shifted(Isa::offsets(x[t * x_stride]), -3), zeros);
+          dots[t][i] = Isa::times(Isa::shifted(Isa::offsets(x[t * x_stride]), -3), weights.zero_points(i));
         } else {
           dots[t][i] = start_dots<Isa, dtype>(x[t * x_stride], part);
         }
@@ -139,8 +80,8 @@ HEARTH_INLINE void unsigned_products(const uint8_t* block, int64_t chunk, int64_
       const int g = 4 * part + step;
       typename Isa::Codes low[VECTORS], high[VECTORS];
       HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
-        low[i] = load_unsigned_group<Isa, dtype>(codes + i * vector_bytes, tile_bytes, g);
-        high[i] = load_unsigned_group<Isa, dtype>(codes + i * vector_bytes, tile_bytes, g + kSteps);
+        low[i] = weights.codes(i, g);
+        high[i] = weights.codes(i, g + kSteps);
       }
       HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
         const int8_t* activations = x[t * x_stride].codes;
@@ -151,13 +92,10 @@ HEARTH_INLINE void unsigned_products(const uint8_t* block, int64_t chunk, int64_
       }
     }
     HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
-      const uint8_t* vector_block = block + i * vector_bytes;
-      const int64_t sub_scale = chunk * kParts + part;
       HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
-        typename Isa::I8 sum = part_total<Isa, dtype>(dots[t][i], vector_block, tile_bytes, sub_scale);
+        typename Isa::I8 sum = part_total<Isa, dtype>(dots[t][i], weights, i, part);
         if constexpr (format.offset == 0 && lane_offset<Isa>(format) == 16) {
-          const typename Isa::Dots taken = start_dots<Isa, dtype>(x[t * x_stride], part);
-          sum = Isa::subtract(sum, part_total<Isa, dtype>(taken, vector_block, tile_bytes, sub_scale));
+          sum = Isa::subtract(sum, part_total<Isa, dtype>(start_dots<Isa, dtype>(x[t * x_stride], part), weights, i, part));
         }
         isum[t][i] = part == 0 ? sum : Isa::add(isum[t][i], sum);
       }
@@ -166,22 +104,20 @@ HEARTH_INLINE void unsigned_products(const uint8_t* block, int64_t chunk, int64_
 }
 
 /// Formats with signed codes, where dots are not wide.
-template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
-HEARTH_INLINE void signed_products(const uint8_t* block, int64_t chunk, int64_t tile_bytes, const ActivationBlock* x,
-                                   int64_t x_stride, typename Isa::I8 (&isum)[TOKENS][VECTORS]) {
+template <class Isa, Dtype dtype, int VECTORS, int TOKENS, class Weights>
+HEARTH_INLINE void signed_products(const Weights& weights, const ActivationBlock* x, int64_t x_stride,
+                                   typename Isa::I8 (&isum)[TOKENS][VECTORS]) {
   constexpr BlockFormat format = block_format(dtype);
-  const int64_t vector_bytes = Isa::kVectorTiles * tile_bytes;
-  const uint8_t* codes = block + header_bytes(format) + chunk * chunk_bytes(format);
   HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
     HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) isum[t][i] = Isa::zero_integers();
   }
   [[maybe_unused]] typename Isa::RowScales scales[VECTORS];
   if constexpr (format.sub_scales == 1) {
-    HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) scales[i] = load_sub_scales<Isa, dtype>(block + i * vector_bytes, tile_bytes, chunk);
+    HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) scales[i] = weights.sub_scales(i, 0);
   }
   HEARTH_UNROLL for (int g = 0; g < 8; ++g) {
     typename Isa::Codes w[VECTORS];
-    HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) w[i] = load_signed_group<Isa, dtype>(codes + i * vector_bytes, tile_bytes, g);
+    HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) w[i] = weights.codes(i, g);
     HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
       const typename Isa::FourCodes four = Isa::broadcast_codes(x[t * x_stride].codes + 4 * g);
       HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
@@ -192,13 +128,13 @@ HEARTH_INLINE void signed_products(const uint8_t* block, int64_t chunk, int64_t 
   }
 }
 
-template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
-HEARTH_INLINE void integer_products(const uint8_t* block, int64_t chunk, int64_t tile_bytes, const ActivationBlock* x,
-                                    int64_t x_stride, typename Isa::I8 (&isum)[TOKENS][VECTORS]) {
+template <class Isa, Dtype dtype, int VECTORS, int TOKENS, class Weights>
+HEARTH_INLINE void integer_products(const Weights& weights, const ActivationBlock* x, int64_t x_stride,
+                                    typename Isa::I8 (&isum)[TOKENS][VECTORS]) {
   if constexpr (has_signed_codes(block_format(dtype)) && !Isa::kHasWideDots) {
-    signed_products<Isa, dtype, VECTORS, TOKENS>(block, chunk, tile_bytes, x, x_stride, isum);
+    signed_products<Isa, dtype, VECTORS, TOKENS>(weights, x, x_stride, isum);
   } else {
-    unsigned_products<Isa, dtype, VECTORS, TOKENS>(block, chunk, tile_bytes, x, x_stride, isum);
+    unsigned_products<Isa, dtype, VECTORS, TOKENS>(weights, x, x_stride, isum);
   }
 }
 

@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include "kernels/compiler.h"
+#include "kernels/generic/linear_panel.h"
 #include "kernels/generic/linear_plain.h"
 #include "kernels/generic/linear_quantized.h"
 #include "kernels/kernel_table.h"
@@ -79,6 +80,26 @@ HEARTH_INLINE typename Isa::Tile::F8 linear_block(const LinearTask& task, int64_
   return taint;
 }
 
+/// num_tokens tokens, a multiple of Isa::kTokens and at most kPanelTokens.
+template <class Isa, Dtype dtype, int VECTORS>
+HEARTH_INLINE typename Isa::Tile::F8 linear_panel(const LinearTask& task, int64_t tile, int64_t token, int64_t num_tokens,
+                                                  typename Isa::Tile::F8 taint) {
+  typename Isa::F8 acc[kPanelTokens][VECTORS];
+  for (int64_t t = 0; t < num_tokens; ++t) {
+    HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) acc[t][i] = Isa::zero();
+  }
+  const int64_t tile_bytes = kTileRows * packed_row_bytes(dtype, task.columns);
+  const int64_t num_blocks = task.columns / kBlockElements;
+  accumulate_panels<Isa, dtype, VECTORS, Isa::kTokens>(task.packed + tile * tile_bytes, tile_bytes,
+                                                       task.x_blocks + token * num_blocks, num_blocks, num_tokens, acc);
+  for (int64_t t = 0; t < num_tokens; ++t) {
+    HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
+      taint = finish_vector<Isa>(task, tile + i * Isa::kVectorTiles, token + t, acc[t][i], taint);
+    }
+  }
+  return taint;
+}
+
 /// The last 1 .. TOKENS - 1 tokens.
 template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
 HEARTH_INLINE typename Isa::Tile::F8 linear_last_tokens(const LinearTask& task, int64_t tile, int64_t token,
@@ -95,6 +116,14 @@ template <class Isa, Dtype dtype, int VECTORS>
 HEARTH_INLINE typename Isa::Tile::F8 linear_tokens(const LinearTask& task, int64_t tile, typename Isa::Tile::F8 taint) {
   constexpr int TOKENS = is_quantized(dtype) ? Isa::kTokens : Isa::kFloatTokens;
   int64_t token = task.first_token;
+  if constexpr (is_worth_a_panel<Isa>(dtype) && VECTORS == Isa::kVectors) {
+    while (task.last_token - token >= kFewestPanelTokens) {
+      const int64_t whole = (task.last_token - token) / TOKENS * TOKENS;
+      const int64_t num_tokens = whole < kPanelTokens ? whole : kPanelTokens / TOKENS * TOKENS;
+      taint = linear_panel<Isa, dtype, VECTORS>(task, tile, token, num_tokens, taint);
+      token += num_tokens;
+    }
+  }
   for (; token + TOKENS <= task.last_token; token += TOKENS) {
     taint = linear_block<Isa, dtype, VECTORS, TOKENS>(task, tile, token, taint);
   }

@@ -17,18 +17,6 @@
 
 namespace hearth {
 
-/// Minimum `part` of a chunk, with its sign: as stored, or -(scale of minimums · integer), which is exact.
-template <class Isa, Dtype dtype>
-HEARTH_INLINE typename Isa::F8 load_minimum(const uint8_t* block, int64_t tile_bytes, int64_t chunk, int part) {
-  using Tile = typename Isa::Tile;
-  constexpr BlockFormat format = block_format(dtype);
-  return each_tile<Isa>(block, tile_bytes, [=](const uint8_t* b) {
-    const typename Tile::F8 half = Tile::load(block_half(b, 1));
-    if constexpr (format.scale_bytes == 0) return half;
-    else return Tile::negate(Tile::mul(half, Tile::small_integers(sub_minimum_bytes<dtype>(b, chunk * format.minimums + part))));
-  });
-}
-
 /// float(Σ code_x of 16 codes) · scale_x, where `offsets` are -8 times their sums. Negated in integers, so that 0 stays +0.
 template <class Isa>
 HEARTH_INLINE typename Isa::F8 scaled_half_sum(typename Isa::Dots offsets, float scale) {
@@ -37,23 +25,21 @@ HEARTH_INLINE typename Isa::F8 scaled_half_sum(typename Isa::Dots offsets, float
 }
 
 /// x: the tokens' blocks, x_stride apart.
-template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
-HEARTH_INLINE void accumulate_chunk(const uint8_t* block, int64_t chunk, int64_t tile_bytes, const ActivationBlock* x,
-                                    int64_t x_stride, typename Isa::F8 (&acc)[TOKENS][VECTORS]) {
+template <class Isa, Dtype dtype, int VECTORS, int TOKENS, class Weights>
+HEARTH_INLINE void accumulate_chunk(const Weights& weights, const ActivationBlock* x, int64_t x_stride,
+                                    typename Isa::F8 (&acc)[TOKENS][VECTORS]) {
   using F8 = typename Isa::F8;
   constexpr BlockFormat format = block_format(dtype);
-  const int64_t vector_bytes = Isa::kVectorTiles * tile_bytes;
   typename Isa::I8 isum[TOKENS][VECTORS];
-  integer_products<Isa, dtype, VECTORS, TOKENS>(block, chunk, tile_bytes, x, x_stride, isum);
+  integer_products<Isa, dtype, VECTORS, TOKENS>(weights, x, x_stride, isum);
   HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
-    const uint8_t* vector_block = block + i * vector_bytes;
-    const F8 scale = each_tile<Isa>(vector_block, tile_bytes, [](const uint8_t* b) { return Isa::Tile::load(block_half(b, 0)); });
+    const F8 scale = weights.scale(i);
     HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
       const F8 product_scale = Isa::mul(scale, Isa::broadcast(x[t * x_stride].scale));
       acc[t][i] = Isa::fma(Isa::to_float(isum[t][i]), product_scale, acc[t][i]);
     }
     if constexpr (format.minimums == 1) {
-      const F8 minimum = load_minimum<Isa, dtype>(vector_block, tile_bytes, chunk, 0);
+      const F8 minimum = weights.minimum(i, 0);
       HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
         acc[t][i] = Isa::fma(minimum, Isa::broadcast(x[t * x_stride].scaled_sum), acc[t][i]);
       }
@@ -62,9 +48,7 @@ HEARTH_INLINE void accumulate_chunk(const uint8_t* block, int64_t chunk, int64_t
   if constexpr (format.minimums == 2) {
     HEARTH_UNROLL for (int part = 0; part < 2; ++part) {
       F8 minimum[VECTORS];
-      HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
-        minimum[i] = load_minimum<Isa, dtype>(block + i * vector_bytes, tile_bytes, chunk, part);
-      }
+      HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) minimum[i] = weights.minimum(i, part);
       HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
         const ActivationBlock& xt = x[t * x_stride];
         const F8 sum = scaled_half_sum<Isa>(part == 0 ? Isa::lower_offsets(xt) : Isa::upper_offsets(xt), xt.scale);
@@ -79,11 +63,11 @@ template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
 HEARTH_INLINE void accumulate_quantized(const uint8_t* weights, int64_t tile_bytes, const ActivationBlock* x,
                                         int64_t num_x_blocks, typename Isa::F8 (&acc)[TOKENS][VECTORS]) {
   constexpr BlockFormat format = block_format(dtype);
-  constexpr int64_t kTileBlockBytes = int64_t{kTileRows} * dtype_info(dtype).packed_block_bytes;
   const int64_t num_blocks = num_x_blocks / format.chunks;
-  for (int64_t block = 0; block < num_blocks; ++block, weights += kTileBlockBytes) {
+  for (int64_t block = 0; block < num_blocks; ++block, weights += tile_block_bytes(dtype)) {
     for (int64_t chunk = 0; chunk < format.chunks; ++chunk, ++x) {
-      accumulate_chunk<Isa, dtype, VECTORS, TOKENS>(weights, chunk, tile_bytes, x, num_x_blocks, acc);
+      const TileChunk<Isa, dtype> source{weights, chunk, tile_bytes};
+      accumulate_chunk<Isa, dtype, VECTORS, TOKENS>(source, x, num_x_blocks, acc);
     }
   }
 }
