@@ -177,7 +177,8 @@ export class Session {
   generate(options: GenerateOptions = {}): Generation {
     this.#checkIdle('generate');
     const sequence = this.#sequence;
-    const { loop, program, storageTypes, vocabSize, contextLength, eosTokenIds, chunkTokens, samplesInStep } = this.#runtime;
+    const { loop, program, storageTypes, vocabSize, contextLength, eosTokenIds, chunkTokens, samplesInStep } =
+      this.#runtime;
     const plan = planGeneration(options, { length: sequence.length, contextLength, vocabSize, eosTokenIds });
     const run = new GenerationRun({
       loop,
