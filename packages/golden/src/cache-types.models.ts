@@ -41,12 +41,12 @@ describe.skipIf(!path)(path ? name : `${name} (skipped: not in the cache, hearth
 
   it('answers with a cache of q8', async () => {
     const model = await load('q8');
-    const messages = [{ role: 'user', content: 'What is the capital of France?' }];
+    const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
     const tokenIds = await model.renderChat(messages);
     const session = model.createSession({ tokenIds });
     const { text: answer } = await session.generate({ temperature: 0, maxTokens: 24 }).result;
-    console.info(answer);
-    expect(answer).toContain('Paris');
     await model.dispose();
+    console.info(answer);
+    expect(answer).toContain('Rayleigh scattering');
   });
 });
