@@ -11,6 +11,10 @@
 #include <cstdint>
 #include <cstring>
 
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#endif
+
 #include "kernels/compiler.h"
 #include "kernels/kernel_table.h"
 
@@ -90,7 +94,8 @@ double fma_peak(int64_t rounds, uint8_t* memory) {
   return 2.0 * static_cast<double>(rounds) * kChains * (sizeof(Floats) / sizeof(float));
 }
 
-/// In STREAMS streams side by side.
+/// In STREAMS streams side by side. Measured on a Zen 4: four read 3 to 7% more from memory than one, one 15% more from the
+/// third level of cache than four; at the second all are alike.
 template <class Isa, int STREAMS>
 void read_bytes(const uint8_t* data, int64_t bytes, uint8_t* memory) {
   using Codes = typename Isa::Codes;
