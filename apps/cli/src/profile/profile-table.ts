@@ -18,9 +18,10 @@ export interface ProfileRow {
 export function profileRows(profile: readonly OpProfile[], by: ProfileRows): ProfileRow[] {
   const groups = new Map<string, { name: string; kind: string; ops: OpProfile[] }>();
   for (const op of profile) {
-    const name = by === 'operators' ? withoutLayer(op.name) : layerOf(op.name);
+    const layer = by === 'layers' ? layerOf(op.name) : undefined;
+    const name = layer ?? withoutLayer(op.name);
     // A boundary may be the output of two ops (a product and the activation after it).
-    const kind = by === 'operators' || name === op.name ? op.kind : '';
+    const kind = layer === undefined ? op.kind : '';
     const group = groups.get(`${kind} ${name}`) ?? { name, kind, ops: [] };
     group.ops.push(op);
     groups.set(`${kind} ${name}`, group);
@@ -106,8 +107,9 @@ function withoutLayer(name: string): string {
   return name.replace(/\.(layers|h)\.\d+/, '.$1.*');
 }
 
-function layerOf(name: string): string {
-  return /^.*?\.(?:layers|h)\.\d+/.exec(name)?.[0] ?? name;
+/** Undefined for what is in no layer. */
+function layerOf(name: string): string | undefined {
+  return /^.*?\.(?:layers|h)\.\d+/.exec(name)?.[0];
 }
 
 /** In units of 10⁹ per second, which is one per nanosecond. Empty for nothing. */
