@@ -30,7 +30,7 @@ export interface ModelHeader {
 
 /** A loaded model. */
 export interface ModelInfo extends ModelHeader {
-  /** SHA-256 that tells this model, under this numerics version, from others. */
+  /** SHA-256 that tells this model, under this numerics version and with this type of cache, from others. */
   readonly fingerprint: string;
   readonly numericsVersion: number;
   /** Bytes that the packed weights take in memory. */

@@ -140,7 +140,11 @@ export class PreparedModel {
     let executable: Executable | undefined;
     try {
       throwIfAborted(signal);
-      const fingerprint = await modelFingerprint(checkpoint, recodings, definition.graph.ropes, signal);
+      const fingerprint = await modelFingerprint(
+        checkpoint,
+        { recodings, ropes: definition.graph.ropes, cacheDtype },
+        signal,
+      );
       weights = await backend.loadWeights(definition.weights, recodedSources(sources, recodings, backend, signal), {
         signal,
         onProgress: (progress) => onProgress?.({ phase: 'weights', ...progress }),
