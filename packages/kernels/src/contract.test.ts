@@ -76,21 +76,24 @@ describe('a model', () => {
     });
   });
 
-  it('gives the logits of the reference across groups of 512 positions', async () => {
-    await expectSame(async (backend) => {
-      const config = { num_hidden_layers: 1, num_attention_heads: 2, num_key_value_heads: 1, head_dim: 16 };
-      const executable = await tinyLlama(backend, { config, maxTokens: 600, numBlocks: 80 });
-      const tokens = someTokens(1100);
-      const blocks = firstBlocks(executable, 1110);
-      const results = [(await prefill(executable, tokens.slice(0, 550), { blocks })).logits!.slice()];
-      const rest = makeBatch([{ tokenIds: tokens.slice(550), start: 550, blocks, outputs: [0, 473, 474, 549] }]);
-      results.push((await executable.step(rest)).logits!.slice());
-      // One token: groups are spread over threads.
-      const decode = makeBatch([{ tokenIds: [5], start: 1100, blocks }]);
-      results.push((await executable.step(decode)).logits!.slice());
-      return results;
-    });
-  });
+  it.each(['f16', 'q8'] as const)(
+    'gives the logits of the reference across groups of 512 positions (%s)',
+    async (cacheDtype) => {
+      await expectSame(async (backend) => {
+        const config = { num_hidden_layers: 1, num_attention_heads: 2, num_key_value_heads: 1, head_dim: 16 };
+        const executable = await tinyLlama(backend, { config, cacheDtype, maxTokens: 600, numBlocks: 80 });
+        const tokens = someTokens(1100);
+        const blocks = firstBlocks(executable, 1110);
+        const results = [(await prefill(executable, tokens.slice(0, 550), { blocks })).logits!.slice()];
+        const rest = makeBatch([{ tokenIds: tokens.slice(550), start: 550, blocks, outputs: [0, 473, 474, 549] }]);
+        results.push((await executable.step(rest)).logits!.slice());
+        // One token: groups are spread over threads.
+        const decode = makeBatch([{ tokenIds: [5], start: 1100, blocks }]);
+        results.push((await executable.step(decode)).logits!.slice());
+        return results;
+      });
+    },
+  );
 
   it.each([1, 20, 64, 65, 130])('gives the logits of the reference with a window of %i', async (window) => {
     await expectSame(async (backend) => {

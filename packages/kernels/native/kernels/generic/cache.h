@@ -13,27 +13,29 @@
 
 namespace hearth {
 
-static HEARTH_INLINE bool is_finite_element(float x) { return x - x == 0.0f; }
-static HEARTH_INLINE bool is_finite_element(uint16_t f16) { return (f16 & 0x7c00) != 0x7c00; }
-
 /// Stores x[0 .. n) to `to`, `step` elements apart.
 template <class Element>
 HEARTH_INLINE void scatter(const Element* x, int64_t n, Element* to, int64_t step) {
   for (int64_t i = 0; i < n; ++i) to[i * step] = x[i];
 }
 
-/// x[0 .. n) as f32 or f16, `step` elements apart.
+/// x[0 .. n) as f32 or f16, `step` elements apart. What was stored is read back to see whether it is finite.
 template <class Isa, class Element>
 HEARTH_INLINE bool write_elements(const float* x, int64_t n, Element* to, int64_t step) {
-  bool finite = true;
-  for (int64_t i = 0; i < n; i += 8) {
-    const int64_t count = n - i < 8 ? n - i : 8;
-    Element rounded[8];
-    Isa::store(rounded, count == 8 ? Isa::load(x + i) : Isa::load_partial(x + i, count));
-    for (int64_t j = 0; j < count; ++j) finite &= is_finite_element(rounded[j]);
-    scatter(rounded, count, to + i * step, step);
+  typename Isa::F8 taint = Isa::zero();
+  Element rounded[8];
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    Isa::store(rounded, Isa::load(x + i));
+    taint = Isa::taint(taint, Isa::load(rounded));
+    scatter(rounded, 8, to + i * step, step);
   }
-  return finite;
+  if (i < n) {
+    Isa::store(rounded, Isa::load_partial(x + i, n - i));
+    taint = Isa::taint(taint, Isa::load(rounded));
+    scatter(rounded, n - i, to + i * step, step);
+  }
+  return Isa::is_clean(taint);
 }
 
 /// x[0 .. n) as q8 codes, `step` apart, and their scale: amax / 127, codes x · (127 / amax) rounded half to even.
@@ -51,14 +53,17 @@ HEARTH_INLINE bool write_codes(const float* x, int64_t n, int8_t* to, int64_t st
   const bool is_zero = amax < 0x1p-120f;
   const float scale = is_zero ? 0.0f : amax / 127.0f;
   // The largest value that is read back must be finite too.
-  if (!Isa::is_clean(taint) || !is_finite_element(127.0f * scale)) return false;
+  if (!Isa::is_clean(Isa::taint(taint, Isa::broadcast(127.0f * scale)))) return false;
   const F8 inverse = Isa::broadcast(is_zero ? 0.0f : 127.0f / amax);
-  for (int64_t i = 0; i < n; i += 8) {
-    const int64_t count = n - i < 8 ? n - i : 8;
-    const F8 v = count < 8 ? Isa::load_partial(x + i, count) : Isa::load(x + i);
-    int8_t codes[8];
-    Isa::store(codes, Isa::mul(v, inverse));
-    scatter(codes, count, to + i * step, step);
+  int8_t codes[8];
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    Isa::store(codes, Isa::mul(Isa::load(x + i), inverse));
+    scatter(codes, 8, to + i * step, step);
+  }
+  if (i < n) {
+    Isa::store(codes, Isa::mul(Isa::load_partial(x + i, n - i), inverse));
+    scatter(codes, n - i, to + i * step, step);
   }
   *scale_to = scale;
   return true;
