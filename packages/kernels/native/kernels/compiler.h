@@ -14,7 +14,7 @@
 #include <xmmintrin.h>
 #define HEARTH_PREFETCH(address) _mm_prefetch(reinterpret_cast<const char*>(address), _MM_HINT_T1)
 #else
-#define HEARTH_PREFETCH(address) __prefetch(address)
+#define HEARTH_PREFETCH(address) static_cast<void>(address)
 #endif
 #else
 #define HEARTH_INLINE inline __attribute__((always_inline))
