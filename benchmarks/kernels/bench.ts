@@ -139,7 +139,7 @@ export class PreparedCase {
   async #measureCeilings(): Promise<RooflineCeilings> {
     const never = Number.POSITIVE_INFINITY;
     const measure = async (ceiling: Parameters<MachineProbe['measure']>[0], isNeeded: boolean) =>
-      isNeeded ? ((await this.#probe.measure(ceiling, { numRuns: 2 }))?.best ?? never) : never;
+      isNeeded ? ((await this.#probe.measure(ceiling, { numRuns: 3 }))?.median ?? never) : never;
     const { group } = this.#kernelCase;
     return {
       memoryBytes: await measure('memory-read', group !== 'rows'),

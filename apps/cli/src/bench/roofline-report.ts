@@ -1,7 +1,7 @@
-import type { GenerateProfile, Model, OpProfile, RooflineCeilings } from '@hearth/engine';
+import type { Model, OpProfile, RooflineCeilings } from '@hearth/engine';
 import type { MachineProbe } from '@hearth/kernels';
 import { quickCeilings } from '../profile/ceilings.ts';
-import { profileTable, profileTotal } from '../profile/profile-table.ts';
+import { profileTable, profileTotal, rooflineOf } from '../profile/profile-table.ts';
 import { generate, type RunOptions, type SpeedPlan } from './measure-speed.ts';
 
 /** Positions of the deep context, where the model has as many. */
@@ -12,9 +12,9 @@ export interface PhaseProfile {
   readonly phase: 'prefill' | 'decode';
   readonly context: number;
   readonly tokens: number;
-  /** Of the fastest round: the others were held up by something else. */
+  /** Of one round. */
   readonly profile: readonly OpProfile[];
-  /** The best of what was measured before each round. Machines have slow minutes, in which these are lower too. */
+  /** Measured just before it: machines have slow minutes, in which these are lower too. */
   readonly ceilings: RooflineCeilings;
 }
 
@@ -28,53 +28,39 @@ export async function measurePhases(
   const { promptTokens, generateTokens, rounds } = plan;
   const context = Math.min(deepContext, model.info.contextLength - generateTokens - 1);
   let done = 0;
-  const measure = (numPrompt: number, numGenerated: number) =>
-    measureRounds(
-      model,
-      probe,
-      { promptTokens: numPrompt, generateTokens: numGenerated, rounds },
-      {
-        ...options,
-        onRound: () => options.onRound?.(++done, 3 * rounds),
-      },
-    );
-  const prefill = await measure(promptTokens, 0);
-  const shallow = await measure(1, generateTokens);
-  const deep = await measure(context, generateTokens);
+  const measure = (phase: PhaseProfile['phase'], numPrompt: number, numGenerated: number) => {
+    const onRound = () => options.onRound?.(++done, 3 * rounds);
+    const sizes = { promptTokens: numPrompt, generateTokens: numGenerated, rounds };
+    return measureRounds(model, probe, phase, sizes, { ...options, onRound });
+  };
+  const prefill = await measure('prefill', promptTokens, 0);
+  const shallow = await measure('decode', 1, generateTokens);
+  const deep = await measure('decode', context, generateTokens);
   return [
-    { phase: 'prefill', context: 0, tokens: promptTokens, ...prefill, profile: prefill.profile.prefill },
-    { phase: 'decode', context: 0, tokens: generateTokens, ...shallow, profile: shallow.profile.decode },
-    { phase: 'decode', context, tokens: generateTokens, ...deep, profile: deep.profile.decode },
+    { phase: 'prefill', context: 0, tokens: promptTokens, ...prefill },
+    { phase: 'decode', context: 0, tokens: generateTokens, ...shallow },
+    { phase: 'decode', context, tokens: generateTokens, ...deep },
   ];
 }
 
+/** The round that is in the middle by its share of the roofline. */
 async function measureRounds(
   model: Model,
   probe: MachineProbe,
+  phase: PhaseProfile['phase'],
   { promptTokens, generateTokens, rounds }: SpeedPlan,
   { signal, onRound }: RunOptions,
-): Promise<{ profile: GenerateProfile; ceilings: RooflineCeilings }> {
-  const ceilings: RooflineCeilings[] = [];
-  let fastest: { profile: GenerateProfile; milliseconds: number } | undefined;
+): Promise<Pick<PhaseProfile, 'profile' | 'ceilings'>> {
+  const all: (Pick<PhaseProfile, 'profile' | 'ceilings'> & { readonly share: number })[] = [];
   for (let round = 1; round <= rounds; round++) {
-    ceilings.push(await quickCeilings(probe, signal));
-    const { profile, timings } = await generate(model, promptTokens, generateTokens, signal, true);
-    if (!fastest || timings.totalMs < fastest.milliseconds) {
-      fastest = { profile: profile!, milliseconds: timings.totalMs };
-    }
+    const ceilings = await quickCeilings(probe, signal);
+    const result = await generate(model, promptTokens, generateTokens, signal, true);
+    const profile = result.profile![phase];
+    all.push({ profile, ceilings, share: rooflineOf(profileTotal(profile), ceilings)?.share ?? 0 });
     onRound?.(round, rounds);
   }
-  return { profile: fastest!.profile, ceilings: best(ceilings) };
-}
-
-function best(all: readonly RooflineCeilings[]): RooflineCeilings {
-  const largest = (key: keyof RooflineCeilings) => Math.max(...all.map((each) => each[key]));
-  return {
-    memoryBytes: largest('memoryBytes'),
-    cacheBytes: largest('cacheBytes'),
-    integerOps: largest('integerOps'),
-    floatOps: largest('floatOps'),
-  };
+  const { profile, ceilings } = all.sort((a, b) => a.share - b.share)[rounds >> 1]!;
+  return { profile, ceilings };
 }
 
 export function phaseTable({ phase, context, tokens, profile, ceilings }: PhaseProfile): string {
