@@ -57,6 +57,8 @@ export interface NativeFile {
   /** Nanoseconds since 1970. */
   readonly modifiedNs: bigint;
   readonly isMapped: boolean;
+  /** Of a mapped file: false when it does not lie in huge pages, where memory of the process would. */
+  isQuick(): Promise<boolean>;
   read(offset: number, length: number): Promise<Uint8Array>;
   close(): void;
 }

@@ -15,9 +15,12 @@ export class NativeFileMapper implements FileMapper {
     this.#access = access;
   }
 
-  /** @throws InvalidModelError when the path cannot be opened or is not a regular file */
-  async open(path: string): Promise<NativeMappedFile> {
-    const file = await translatingErrors(() => this.#runtime.openFile(path, this.#access === 'map'));
+  /**
+   * @param access as this mapper opens files, unless it is said
+   * @throws InvalidModelError when the path cannot be opened or is not a regular file
+   */
+  async open(path: string, access = this.#access): Promise<NativeMappedFile> {
+    const file = await translatingErrors(() => this.#runtime.openFile(path, access === 'map'));
     return new NativeMappedFile(path, file);
   }
 }

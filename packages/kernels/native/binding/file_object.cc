@@ -50,6 +50,17 @@ class ReadJob : public Job {
   int64_t size_;
 };
 
+class IsQuickJob : public Job {
+ public:
+  explicit IsQuickJob(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
+  void run(ThreadPool&) override { is_quick_ = file_->is_quick(); }
+  Napi::Value result(Napi::Env env) override { return Napi::Boolean::New(env, is_quick_); }
+
+ private:
+  std::shared_ptr<const MappedFile> file_;
+  bool is_quick_ = true;
+};
+
 }  // namespace
 
 Napi::Function FileObject::define(Napi::Env env) {
@@ -58,6 +69,7 @@ Napi::Function FileObject::define(Napi::Env env) {
                          InstanceAccessor<&FileObject::size>("size"),
                          InstanceAccessor<&FileObject::modified_ns>("modifiedNs"),
                          InstanceAccessor<&FileObject::is_mapped>("isMapped"),
+                         InstanceMethod<&FileObject::is_quick>("isQuick"),
                          InstanceMethod<&FileObject::read>("read"),
                          InstanceMethod<&FileObject::close>("close"),
                      });
@@ -86,6 +98,18 @@ Napi::Value FileObject::modified_ns(const Napi::CallbackInfo& info) { return Nap
 
 Napi::Value FileObject::is_mapped(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] { return Napi::Boolean::New(info.Env(), file()->is_mapped()); });
+}
+
+/// isQuick(): Promise<boolean>. Of a mapped file: whether it lies in huge pages, where memory would.
+Napi::Value FileObject::is_quick(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&] {
+    const std::shared_ptr<const MappedFile> open_file = file();
+    require(open_file->is_mapped(), "Only a mapped file is quick or not.");
+    auto job = std::make_unique<IsQuickJob>(open_file);
+    const Napi::Value promise = thread_->submit(info.Env(), job.get());
+    job.release();
+    return promise;
+  });
 }
 
 /// read(offset: number, length: number): Promise<Uint8Array>

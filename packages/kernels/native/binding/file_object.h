@@ -28,6 +28,7 @@ class FileObject : public Napi::ObjectWrap<FileObject> {
   Napi::Value size(const Napi::CallbackInfo& info);
   Napi::Value modified_ns(const Napi::CallbackInfo& info);
   Napi::Value is_mapped(const Napi::CallbackInfo& info);
+  Napi::Value is_quick(const Napi::CallbackInfo& info);
   Napi::Value read(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 
 #include "runtime/failure.h"
 
@@ -37,6 +39,41 @@ int64_t modified_ns_of(const struct stat& status) {
 #endif
   return static_cast<int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
 }
+
+constexpr int64_t kHugePage = int64_t{2} << 20;
+
+#if defined(__linux__)
+/// Stretches of a huge page each that tell whether a file lies in huge pages.
+constexpr int64_t kHugeWindows = 16;
+
+/// Whether the system gives memory in huge pages to who asks for them.
+bool has_huge_memory() {
+  std::ifstream setting("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string text;
+  std::getline(setting, text);
+  return !text.empty() && text.find("[never]") == std::string::npos;
+}
+
+/// Bytes of mappings of files in [start, end) that the page table has in huge pages.
+int64_t huge_bytes_mapped(uintptr_t start, uintptr_t end) {
+  std::ifstream maps("/proc/self/smaps");
+  std::string line;
+  bool is_within = false;
+  int64_t bytes = 0;
+  while (std::getline(maps, line)) {
+    unsigned long from = 0;
+    unsigned long to = 0;
+    long kilobytes = 0;
+    // "7f00-7f80 r--s ..." begins a mapping, "Key: value" lines describe it.
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &from, &to) == 2) {
+      is_within = from >= start && from < end;
+    } else if (is_within && std::sscanf(line.c_str(), "FilePmdMapped: %ld kB", &kilobytes) == 1) {
+      bytes += int64_t{kilobytes} << 10;
+    }
+  }
+  return bytes;
+}
+#endif
 
 }  // namespace
 
@@ -91,7 +128,10 @@ void MappedFile::release(int64_t offset, int64_t length) const {
 
 void MappedFile::populate(int64_t offset, int64_t length) const {
   if (mapping_ == nullptr || length == 0) return;
-  const PageRange pages = whole_pages(offset, length, size_);
+  // Widened to huge pages: advice that begins within one splits the mapping there, and the page is then mapped in small ones.
+  const int64_t first = offset / kHugePage * kHugePage;
+  const int64_t end = std::min((offset + length + kHugePage - 1) / kHugePage * kHugePage, size_);
+  const PageRange pages = whole_pages(first, end - first, size_);
   uint8_t* start = mapping_ + pages.start;
 #if defined(MADV_HUGEPAGE)
   // Makes readahead fetch huge pages, where the file system has them; refused elsewhere, which changes nothing.
@@ -108,6 +148,19 @@ void MappedFile::populate(int64_t offset, int64_t length) const {
 #endif
   check_range(offset, length);
   madvise(start, static_cast<size_t>(pages.length), MADV_WILLNEED);
+}
+
+bool MappedFile::is_quick() const {
+#if defined(__linux__)
+  if (!has_huge_memory()) return true;
+  const int64_t windows = std::min(kHugeWindows, size_ / kHugePage);
+  if (windows == 0) return true;
+  for (int64_t i = 0; i < windows; ++i) populate(size_ / windows * i / kHugePage * kHugePage, kHugePage);
+  const uintptr_t start = reinterpret_cast<uintptr_t>(mapping_);
+  return 4 * huge_bytes_mapped(start, start + static_cast<uintptr_t>(size_)) >= 3 * windows * kHugePage;
+#else
+  return true;
+#endif
 }
 
 void MappedFile::read(int64_t offset, int64_t length, uint8_t* to) const {

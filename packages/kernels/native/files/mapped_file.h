@@ -39,6 +39,10 @@ class MappedFile {
   /// files. Throws Failure(kInvalidModel) when the file cannot be read there, where a plain access would fault.
   void populate(int64_t offset, int64_t length) const;
 
+  /// Whether accesses through the mapping are as quick as those to memory of the process: false when memory would come in huge
+  /// pages and most of this file does not. Looks at some stretches, which it brings into memory. Only when is_mapped().
+  bool is_quick() const;
+
   /// Copies a range by positioned reads. Throws Failure(kInvalidModel) when it cannot be read.
   void read(int64_t offset, int64_t length, uint8_t* to) const;
 

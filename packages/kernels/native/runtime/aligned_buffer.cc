@@ -30,7 +30,7 @@ AlignedBuffer::AlignedBuffer(int64_t bytes, const char* what, HugePages huge_pag
     : size_(checked_byte_size(bytes, 1, what)) {
   count_allocation();
   // calloc takes large blocks fresh from the system, which zeroes their pages when they are first touched.
-  const int64_t alignment = huge_pages == HugePages::yes && bytes >= 2 * kHugePage ? kHugePage : kCacheLine;
+  const int64_t alignment = huge_pages == HugePages::yes && bytes >= kHugePage ? kHugePage : kCacheLine;
   allocation_ = std::calloc(static_cast<std::size_t>(bytes + alignment), 1);
   if (allocation_ == nullptr) {
     fail(kLimitExceeded, "There is no memory for the ", what, ", ", bytes / (1 << 20), " MiB. Choose smaller limits or a smaller model.");

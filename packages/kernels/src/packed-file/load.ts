@@ -31,6 +31,12 @@ export async function loadPackedFile(
     if (!(await isThere(path))) return undefined;
     file = await fileMapper.open(path);
     if (!(await isFileOf(file, key, layout))) return undefined;
+    if (file.native.isMapped && !(await file.native.isQuick())) {
+      // Memory in huge pages is worth a copy. The path may lead to another file by now, so it is looked at again.
+      await file.close();
+      file = await fileMapper.open(path, 'read');
+      if (!(await isFileOf(file, key, layout))) return undefined;
+    }
     const loaded = await fill(native, file, weights, layout, options);
     // Marks it as used. A directory that may only be read is fine.
     const now = new Date();

@@ -11,7 +11,7 @@ import {
   weightDtypes,
 } from '@hearth/core';
 import { buildModel } from '@hearth/models';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cpuBackend, disposeAtEnd } from '../__fixtures__/backends.ts';
 import { makeBatch } from '../__fixtures__/batches.ts';
 import { firstDifference } from '../__fixtures__/bits.ts';
@@ -19,6 +19,7 @@ import { type BlockDtype, blockDtypes, randomBlocks } from '../__fixtures__/rand
 import { randomSources, tinyLlamaConfig } from '../__fixtures__/tiny-llama.ts';
 import { fileSource } from '../__fixtures__/weight-source.ts';
 import type { CpuWeights } from '../cpu-weights.ts';
+import { NativeFileMapper } from '../file-mapper.ts';
 import { listPackedFiles, removePackedFiles } from './directory.ts';
 
 let directory: string;
@@ -183,6 +184,25 @@ describe('a packed file', () => {
     for (const other of variations) expect((await load(backend, other, cache())).isFromCache).toBe(false);
     expect((await load(backend, some, cache({ source: '/models/other.gguf' }))).isFromCache).toBe(false);
     expect((await load(backend, some, cache())).isFromCache).toBe(true);
+  });
+
+  it('whose mapping would be slow is read', async () => {
+    const backend = await cpuBackend();
+    const path = await keep(backend, some);
+    const mapper = backend.fileMapper as NativeFileMapper;
+    const isMapped: boolean[] = [];
+    const open = vi.spyOn(mapper, 'open').mockImplementation(async (...args) => {
+      const file = await NativeFileMapper.prototype.open.apply(mapper, args);
+      isMapped.push(file.native.isMapped);
+      Object.defineProperty(file.native, 'isQuick', { value: async () => false });
+      return file;
+    });
+    const read = await load(backend, some, cache());
+    open.mockRestore();
+    expect(isMapped).toEqual([true, false]);
+    expect(read.isFromCache).toBe(true);
+    await truncate(path, 0); // which would end the process if it were mapped
+    expect(bytesOf(read, some)).toEqual(bytesOf(await load(backend, some), some));
   });
 
   it('may be deleted or written again while weights are used from it', async () => {
