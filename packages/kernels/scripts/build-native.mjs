@@ -29,11 +29,12 @@ function sourceHash() {
 
 /**
  * Runs cmake-js in this package; its output is shown only when it fails. The source hash goes along as a definition, because a
- * full rebuild, which cmake-js does by itself after a failed build, deletes every file below the build folder.
+ * full rebuild, which its command `compile` does by itself after a failed build, deletes every file below the build folder.
+ * `build` does not.
  */
-export function cmakeJs(args, options = {}) {
+export function cmakeJs(args, { command = 'compile', ...options } = {}) {
   const cli = join(dirname(require.resolve('cmake-js/package.json')), 'bin/cmake-js');
-  const result = spawnSync(process.execPath, [cli, 'compile', `--CDHEARTH_SOURCE_HASH=${sourceHash()}`, ...args], {
+  const result = spawnSync(process.execPath, [cli, command, `--CDHEARTH_SOURCE_HASH=${sourceHash()}`, ...args], {
     cwd: packageDir,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,

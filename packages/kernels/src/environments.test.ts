@@ -149,7 +149,7 @@ describe('the addon', () => {
   });
 });
 
-const objects = join(dirname(addonPath), '../CMakeFiles/hearth_kernels.dir/native/kernels');
+const objects = join(dirname(addonPath), '../CMakeFiles/kernels.dir/native/kernels');
 /** Folders of variants that were compiled with instruction sets of their own, and the Isa that their templates are made for. */
 const variantFolders = [
   ['avx2', 'hearth::Avx2'],

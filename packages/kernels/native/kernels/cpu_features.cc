@@ -7,6 +7,11 @@
 #else
 #include <cpuid.h>
 #endif
+#elif defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#elif defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
 #endif
 
 namespace hearth {
@@ -64,6 +69,43 @@ uint32_t detect() {
   return features;
 }
 
+#elif defined(__aarch64__) && defined(__linux__)
+
+// Older headers lack the names.
+#if !defined(HWCAP_ASIMDDP)
+#define HWCAP_ASIMDDP (1 << 20)
+#endif
+#if !defined(HWCAP2_I8MM)
+#define HWCAP2_I8MM (1 << 13)
+#endif
+
+uint32_t detect() {
+  const unsigned long basic = getauxval(AT_HWCAP);
+  const unsigned long more = getauxval(AT_HWCAP2);
+  uint32_t features = 0;
+  if ((basic & HWCAP_ASIMDDP) != 0) features |= kDotprod;
+  if ((basic & HWCAP_ASIMDHP) != 0) features |= kFp16;
+  if ((more & HWCAP2_I8MM) != 0) features |= kI8mm;
+  return features;
+}
+
+#elif defined(__aarch64__) && defined(__APPLE__)
+
+/// Systems that do not know the name of a feature do not have it.
+bool has_feature(const char* name) {
+  int value = 0;
+  size_t size = sizeof value;
+  return sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value == 1;
+}
+
+uint32_t detect() {
+  uint32_t features = 0;
+  if (has_feature("hw.optional.arm.FEAT_DotProd")) features |= kDotprod;
+  if (has_feature("hw.optional.arm.FEAT_FP16")) features |= kFp16;
+  if (has_feature("hw.optional.arm.FEAT_I8MM")) features |= kI8mm;
+  return features;
+}
+
 #else
 
 uint32_t detect() { return 0; }
@@ -85,6 +127,9 @@ std::vector<std::string> cpu_feature_names(uint32_t features) {
   if ((features & kAvxVnni) != 0) names.emplace_back("avxvnni");
   if ((features & kAvx512) != 0) names.emplace_back("avx512");
   if ((features & kAvx512Vnni) != 0) names.emplace_back("avx512_vnni");
+  if ((features & kDotprod) != 0) names.emplace_back("dotprod");
+  if ((features & kFp16) != 0) names.emplace_back("fp16");
+  if ((features & kI8mm) != 0) names.emplace_back("i8mm");
   return names;
 }
 

@@ -16,6 +16,12 @@ enum CpuFeature : uint32_t {
   /// F, BW, DQ and VL together: what every server processor with AVX-512 since 2017 has.
   kAvx512 = 1u << 4,
   kAvx512Vnni = 1u << 5,
+  /// Dot products of bytes (sdot).
+  kDotprod = 1u << 6,
+  /// Arithmetic in half floats; with it come the conversions in vectors.
+  kFp16 = 1u << 7,
+  /// Matrix products of bytes (smmla).
+  kI8mm = 1u << 8,
 };
 
 /// Bits of CpuFeature; asked once.

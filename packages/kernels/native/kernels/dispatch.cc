@@ -12,6 +12,12 @@
 #if defined(HEARTH_HAS_AVX512_VNNI)
 #include "kernels/avx512_vnni/variant.h"
 #endif
+#if defined(HEARTH_HAS_NEON_DOTPROD)
+#include "kernels/neon_dotprod/variant.h"
+#endif
+#if defined(HEARTH_HAS_NEON_I8MM)
+#include "kernels/neon_i8mm/variant.h"
+#endif
 
 namespace hearth {
 namespace {
@@ -64,6 +70,14 @@ const std::vector<Variant>& all_variants() {
 #if defined(HEARTH_HAS_AVX2)
       {"avx2", "x86-64 with 256-bit integer products, fused multiply-add and half floats", kAvx2 | kFma | kF16c,
        kernels<add_avx2_row_kernels, add_avx2_linear_kernels, add_avx2_attention_kernels>},
+#endif
+#if defined(HEARTH_HAS_NEON_I8MM)
+      {"neon-i8mm", "ARMv8.2 with dot and matrix products of bytes", kDotprod | kFp16 | kI8mm,
+       kernels<add_neon_i8mm_row_kernels, add_neon_i8mm_linear_kernels, add_neon_i8mm_attention_kernels>},
+#endif
+#if defined(HEARTH_HAS_NEON_DOTPROD)
+      {"neon-dotprod", "ARMv8.2 with dot products of bytes", kDotprod | kFp16,
+       kernels<add_neon_dotprod_row_kernels, add_neon_dotprod_linear_kernels, add_neon_dotprod_attention_kernels>},
 #endif
       {"portable", "plain C++ for any processor", 0,
        kernels<add_portable_row_kernels, add_portable_linear_kernels, add_portable_attention_kernels>},

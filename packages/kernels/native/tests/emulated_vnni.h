@@ -38,6 +38,8 @@ struct EmulatedWide {
   using Wide = EmulatedWide;
   static constexpr int kVectorTiles = 2;
   static constexpr bool kHasWideDots = true;
+  static constexpr bool kHasSignedDots = false;
+  static constexpr bool kHasMatrixProducts = false;
   static constexpr int kDecodeVectors = 2;
   static constexpr int kVectors = 2;
   static constexpr int kTokens = 4;

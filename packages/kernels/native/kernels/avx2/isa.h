@@ -21,6 +21,8 @@ struct Avx2 {
   using Wide = Avx2;
   static constexpr int kVectorTiles = 1;
   static constexpr bool kHasWideDots = false;
+  static constexpr bool kHasSignedDots = false;
+  static constexpr bool kHasMatrixProducts = false;
   /// One token: 4 tiles keep four streams of weights in flight (82-91% of raw read bandwidth against 75% with one).
   /// More: 2 x 4 accumulators, their weights and an activation fill the 16 registers; 1 x 4 is 15-20% slower. Products with
   /// floats have no integer sums beside their accumulators: 2 x 6 is 10% faster there than 2 x 4.

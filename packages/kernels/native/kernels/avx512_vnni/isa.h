@@ -37,6 +37,8 @@ struct Avx512VnniWide {
   using Tile = Avx512Vnni;
   static constexpr int kVectorTiles = 2;
   static constexpr bool kHasWideDots = true;
+  static constexpr bool kHasSignedDots = false;
+  static constexpr bool kHasMatrixProducts = false;
   /// Integer products of 2 x 4 to 3 x 8 and in 8 lanes are within 3% of each other on Zen 4, at 76-78% of its peak, where
   /// their float chains leave 80%. Products with floats: 4 x 6 reaches 83-95%, 2 x 4 62-76%.
   static constexpr int kDecodeVectors = 2;

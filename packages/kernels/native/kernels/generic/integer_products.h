@@ -6,8 +6,9 @@
 //
 // Codes are unsigned bytes for as long as possible, because products of unsigned by signed bytes are what processors
 // have instructions for. With VNNI (Isa::kHasWideDots) they are added to 32 bits, and signed codes take part as code + 128,
-// less an offset of 128. Without, they are added in pairs to 16 bits. Why 16 bits suffice: a lane gets two products of each group. With an offset it starts at
-// -offset · (sum of all activation codes it will meet), so after any number of groups it holds one term for each code:
+// less an offset of 128; NEON has products of signed bytes (Isa::kHasSignedDots) and takes all codes as they are. Without,
+// they are added in pairs to 16 bits. Why 16 bits suffice: a lane gets two products of each group. With an offset it starts
+// at -offset · (sum of all activation codes it will meet), so after any number of groups it holds one term for each code:
 // (code - offset) · x where it has been, -offset · x where not, at most offset · 127 each. That is
 //
 //   16 terms of  8 · 127 = 16,256   4 bits less  8, a whole chunk
@@ -24,15 +25,16 @@
 
 #include "kernels/activation_block.h"
 #include "kernels/compiler.h"
+#include "kernels/generic/matrix_products.h"
 #include "kernels/generic/weight_chunk.h"
 
 namespace hearth {
 
-/// What the bytes of a group are too large by: that of the format; 128 for signed codes; 16 in 16-bit lanes for codes of
-/// 5 bits that have no offset.
+/// What the bytes of a group are too large by: that of the format; 128 for signed codes that became unsigned; 16 in 16-bit
+/// lanes for codes of 5 bits that have no offset.
 template <class Isa>
 static constexpr int32_t lane_offset(const BlockFormat& format) {
-  if (has_signed_codes(format)) return 128;
+  if (has_signed_codes(format)) return Isa::kHasSignedDots ? 0 : 128;
   return format.code_bits == 5 && !Isa::kHasWideDots ? 16 : format.offset;
 }
 
@@ -76,19 +78,23 @@ HEARTH_INLINE void unsigned_products(const Weights& weights, const ActivationBlo
         }
       }
     }
-    HEARTH_UNROLL for (int step = 0; step < kSteps; ++step) {
-      const int g = 4 * part + step;
-      typename Isa::Codes low[VECTORS], high[VECTORS];
-      HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
-        low[i] = weights.codes(i, g);
-        high[i] = weights.codes(i, g + kSteps);
-      }
-      HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
-        const int8_t* activations = x[t * x_stride].codes;
-        const typename Isa::FourCodes x_low = Isa::broadcast_codes(activations + 4 * g);
-        HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) dots[t][i] = Isa::dot(dots[t][i], low[i], x_low);
-        const typename Isa::FourCodes x_high = Isa::broadcast_codes(activations + 4 * (g + kSteps));
-        HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) dots[t][i] = Isa::dot(dots[t][i], high[i], x_high);
+    if constexpr (Isa::kHasMatrixProducts && TOKENS > 1) {
+      add_matrix_dots<Isa, 2 * kSteps>(weights, 2 * kSteps * part, x, x_stride, dots);
+    } else {
+      HEARTH_UNROLL for (int step = 0; step < kSteps; ++step) {
+        const int g = 4 * part + step;
+        typename Isa::Codes low[VECTORS], high[VECTORS];
+        HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
+          low[i] = weights.codes(i, g);
+          high[i] = weights.codes(i, g + kSteps);
+        }
+        HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
+          const int8_t* activations = x[t * x_stride].codes;
+          const typename Isa::FourCodes x_low = Isa::broadcast_codes(activations + 4 * g);
+          HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) dots[t][i] = Isa::dot(dots[t][i], low[i], x_low);
+          const typename Isa::FourCodes x_high = Isa::broadcast_codes(activations + 4 * (g + kSteps));
+          HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) dots[t][i] = Isa::dot(dots[t][i], high[i], x_high);
+        }
       }
     }
     HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {

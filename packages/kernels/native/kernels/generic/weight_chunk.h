@@ -62,7 +62,7 @@ struct TileChunk {
     const uint8_t* planes = vector_block(vector) + header_bytes(kFormat) + chunk * chunk_bytes(kFormat);
     typename Isa::Codes c = load_group<Isa, kFormat.code_bits>(planes, tile_bytes, g);
     if constexpr (kFormat.kind == CodeKind::table) c = Isa::look_up(kTableValues, c);
-    if constexpr (has_signed_codes(kFormat) && Isa::kHasWideDots) c = Isa::unsigned_codes(c);
+    if constexpr (has_signed_codes(kFormat) && Isa::kHasWideDots && !Isa::kHasSignedDots) c = Isa::unsigned_codes(c);
     return c;
   }
   HEARTH_INLINE typename Isa::F8 scale(int vector) const {

@@ -25,6 +25,10 @@ struct Portable {
   /// Whether Dots are 32-bit lanes, one for each row, and `dot` takes any unsigned byte (generic/integer_products.h). Such a
   /// variant has unsigned_codes(c) = c + 128 and needs no signed_dot.
   static constexpr bool kHasWideDots = false;
+  /// Whether the bytes of wide dots are signed, so that it needs no unsigned_codes either.
+  static constexpr bool kHasSignedDots = false;
+  /// Whether several tokens are multiplied as small matrices (generic/matrix_products.h).
+  static constexpr bool kHasMatrixProducts = false;
   /// Shapes of products (generic/linear.h): vectors for one token, vectors and tokens for more. Without vector registers to
   /// fill, larger ones gain nothing.
   static constexpr int kDecodeVectors = 1;

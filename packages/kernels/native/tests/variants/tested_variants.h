@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "kernels/dispatch.h"
+
+namespace hearth {
+
+/// What this program can run: the variants of all_variants() that the processor supports, the portable one too, and those
+/// that exist for tests alone.
+std::vector<Variant> tested_variants();
+
+}  // namespace hearth
