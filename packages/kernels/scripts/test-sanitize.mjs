@@ -1,8 +1,8 @@
 // Tests under sanitizers, on Linux with g++ or clang; takes a few minutes. Not part of the default suite.
 //
 // 1. The thread pool alone, under the thread sanitizer.
-// 2. The addon with the address and undefined-behaviour sanitizers, under this package's tests. Node.js itself is not
-//    instrumented, so the address sanitizer is preloaded, and leaks (Node.js's own) are not reported.
+// 2. The kernels, and the addon under the tests of this package, with the address and undefined-behaviour sanitizers. Node.js
+//    itself is not instrumented, so the address sanitizer is preloaded, and leaks (its own) are not reported.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -29,11 +29,16 @@ run(compiler, ['-std=c++17', '-O1', '-g', '-fsanitize=thread', '-Inative', ...po
 run(join(packageDir, poolTest), []);
 
 console.log('building the addon with sanitizers ...');
-cmakeJs(['--out', buildDir, '--CDHEARTH_SANITIZE=ON', '--parallel', String(availableParallelism())]);
+const sanitized = ['--out', buildDir, '--CDHEARTH_SANITIZE=ON', '--parallel', String(availableParallelism())];
+cmakeJs(sanitized);
+cmakeJs([...sanitized, '--target', 'variants_test'], { command: 'build' });
+run(join(packageDir, buildDir, 'variants_test'), []);
 
 const asan = execFileSync(compiler, ['-print-file-name=libasan.so'], { encoding: 'utf8' }).trim();
-// environments.test.ts looks at the release build and at processes that end by themselves.
-run('npx', ['vitest', 'run', 'packages/kernels', '--exclude', '**/environments.test.ts'], {
+// environments.test.ts looks at the release build and at processes that end by themselves, variants.test.ts builds a program
+// of its own.
+const excluded = ['environments', 'variants'].flatMap((name) => ['--exclude', `**/${name}.test.ts`]);
+run('npx', ['vitest', 'run', 'packages/kernels', ...excluded], {
   cwd: rootDir,
   env: {
     ...process.env,

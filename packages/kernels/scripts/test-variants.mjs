@@ -33,7 +33,11 @@ const targets = {
   aarch64() {
     const buildDir = join(packageDir, 'build/variants-aarch64');
     const system = ['-DCMAKE_SYSTEM_NAME=Linux', '-DCMAKE_SYSTEM_PROCESSOR=aarch64'];
-    const compiler = ['-DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++', '-DCMAKE_BUILD_TYPE=Release', '-DCMAKE_CXX_FLAGS_RELEASE=-O2'];
+    const compiler = [
+      '-DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++',
+      '-DCMAKE_BUILD_TYPE=Release',
+      '-DCMAKE_CXX_FLAGS_RELEASE=-O2',
+    ];
     runQuietly('cmake', ['-S', packageDir, '-B', buildDir, ...system, ...compiler]);
     runQuietly('cmake', ['--build', buildDir, '--target', target, ...parallel]);
     return ['qemu-aarch64', '-cpu', 'max', join(buildDir, target)];

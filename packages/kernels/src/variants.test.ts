@@ -54,7 +54,10 @@ describe.skipIf(missing.length > 0)(`the NEON variants (needs ${missing.join(', 
 
       // As in environments.test.ts: nothing that the linker could choose for other variants.
       const objects = join(packageDir, 'build/variants-aarch64/CMakeFiles/kernels.dir/native/kernels');
-      for (const [folder, isa] of [['neon_dotprod', 'hearth::NeonDotprod'], ['neon_i8mm', 'hearth::NeonI8mm']] as const) {
+      for (const [folder, isa] of [
+        ['neon_dotprod', 'hearth::NeonDotprod'],
+        ['neon_i8mm', 'hearth::NeonI8mm'],
+      ] as const) {
         const files = readdirSync(join(objects, folder)).filter((file) => file.endsWith('.o'));
         expect(files).toHaveLength(3);
         for (const file of files) {

@@ -207,6 +207,31 @@ void compare_logprob(Comparison& comparison) {
   }
 }
 
+/// Rows with ties, with and without each limit, and one with a logit that is not finite.
+void compare_sample(Comparison& comparison) {
+  comparison.start("sample", &KernelTable::sample);
+  Random random(34);
+  for (const int64_t vocab_size : {1, 7, 64, 65, 129, 1023, 6001}) {
+    for (int round = 0; round < 24; ++round) {
+      std::vector<float> logits = round == 23 ? spoilt_floats(random, vocab_size) : random_floats(random, vocab_size, round % 2 == 0 ? 3.0f : 20.0f);
+      for (float& logit : logits) logit = random.below(4) == 0 ? std::floor(logit) : logit;
+      SamplingParams params{};
+      params.temperature = round % 6 == 5 ? 0.0 : 0.25 * (1 + round % 7);
+      params.top_k = round % 3 == 0 ? 0 : 1 + random.below(60);
+      params.top_p = round % 4 == 0 ? 1.0f : 0.9f;
+      params.min_p = round % 5 == 0 ? 0.05f : 0.0f;
+      params.seed = random.bits();
+      params.choice_index = static_cast<uint32_t>(round % 2);
+      params.num_completion_tokens = round;
+      comparison.compare(text_of(vocab_size, " logits, round ", round), [&](const KernelTable& k, Results& r) {
+        Results scratch;
+        int8_t* memory = scratch.bytes("scratch", sampling_scratch_bytes(vocab_size));
+        r.add_integer("token", k.sample(logits.data(), vocab_size, params, reinterpret_cast<uint8_t*>(memory)));
+      });
+    }
+  }
+}
+
 }  // namespace
 
 void compare_rows(Comparison& comparison) {
@@ -218,6 +243,7 @@ void compare_rows(Comparison& comparison) {
   compare_experts(comparison);
   compare_quantize(comparison);
   compare_logprob(comparison);
+  compare_sample(comparison);
 }
 
 }  // namespace hearth
