@@ -24,6 +24,7 @@ struct Avx512Vnni : VnniProducts<EvexDot> {
   using Tile = Avx512Vnni;
   using Wide = Avx512VnniWide;
   static constexpr int kDecodeVectors = 1;
+  static constexpr int kFewDecodeVectors = 1;
   static constexpr int kVectors = 1;
   static constexpr int kFloatVectors = 1;
   /// Twice the registers of AVX2.
@@ -41,7 +42,8 @@ struct Avx512VnniWide {
   static constexpr bool kHasMatrixProducts = false;
   /// Integer products of 2 x 4 to 3 x 8 and in 8 lanes are within 3% of each other on Zen 4, at 76-78% of its peak, where
   /// their float chains leave 80%. Products with floats: 4 x 6 reaches 83-95%, 2 x 4 62-76%.
-  static constexpr int kDecodeVectors = 2;
+  static constexpr int kDecodeVectors = 4;
+  static constexpr int kFewDecodeVectors = 2;
   static constexpr int kVectors = 2;
   static constexpr int kTokens = 4;
   static constexpr int kFloatVectors = 4;

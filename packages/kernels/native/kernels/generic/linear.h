@@ -7,7 +7,8 @@
 // the block around it, so block shapes, chunk borders and thread counts change no bit.
 //
 // Tiles are taken kVectorTiles at a time (tile_vectors.h). The variant names the shapes: Isa::kDecodeVectors vectors for a
-// single token, which keeps that many chains and streams of weights in flight, and for more tokens Isa::kVectors x
+// single token, which keeps that many chains and streams of weights in flight (kFewDecodeVectors for floats, and for formats
+// with two integer sums to keep), and for more tokens Isa::kVectors x
 // Isa::kTokens, where each weight vector serves several tokens and each activation several vectors. Products with floats
 // need no registers for integer sums, so they have a larger shape: Isa::kFloatVectors x Isa::kFloatTokens. Variants with
 // 16-lane registers name them for both widths: Isa::Wide takes two tiles a vector, and Isa what is left over.
@@ -130,14 +131,18 @@ HEARTH_INLINE typename Isa::Tile::F8 linear_tokens(const LinearTask& task, int64
   return linear_last_tokens<Isa, dtype, VECTORS, TOKENS>(task, tile, token, taint);
 }
 
+/// Whether a chunk of a vector is one integer sum, which keeps few registers busy.
+static constexpr bool has_one_sum(Dtype dtype) { return is_quantized(dtype) && block_format(dtype).sub_scales < 2; }
+
 /// All tokens of the task against the tiles from *tile on, as far as they fill whole vectors.
 template <class Isa, Dtype dtype>
 HEARTH_INLINE typename Isa::Tile::F8 linear_vectors(const LinearTask& task, int64_t* tile, typename Isa::Tile::F8 taint) {
   constexpr int VECTORS = is_quantized(dtype) ? Isa::kVectors : Isa::kFloatVectors;
   const auto fits = [&](int vectors) { return *tile + vectors * Isa::kVectorTiles <= task.last_tile; };
   if (task.last_token - task.first_token == 1) {
-    for (; fits(Isa::kDecodeVectors); *tile += Isa::kDecodeVectors * Isa::kVectorTiles) {
-      taint = linear_block<Isa, dtype, Isa::kDecodeVectors, 1>(task, *tile, task.first_token, taint);
+    constexpr int DECODE_VECTORS = has_one_sum(dtype) ? Isa::kDecodeVectors : Isa::kFewDecodeVectors;
+    for (; fits(DECODE_VECTORS); *tile += DECODE_VECTORS * Isa::kVectorTiles) {
+      taint = linear_block<Isa, dtype, DECODE_VECTORS, 1>(task, *tile, task.first_token, taint);
     }
   }
   for (; fits(VECTORS); *tile += VECTORS * Isa::kVectorTiles) taint = linear_tokens<Isa, dtype, VECTORS>(task, *tile, taint);

@@ -4,7 +4,7 @@
 // unsigned by signed bytes to a 32-bit lane. Sums need no pairs and no care for 16 bits: a lane starts at the offset that
 // its codes are too large by, also for signed codes, which become unsigned by adding 128.
 //
-// `Dot` has the one instruction, so that another one can stand in for it in tests (native/tests/emulated_vnni.h).
+// `Dot` has the one instruction, so that another one can stand in for it in tests (native/tests/variants/emulated_vnni.h).
 
 #include <immintrin.h>
 

@@ -25,6 +25,7 @@ struct NeonBase {
   // and 1 x 4 integer accumulators are 16 registers, which leaves as many for weights, activations and scales; 2 x 4 would
   // take all. Products with floats have no integers: 2 x 6 is 24. Chosen by that count: they were not measured.
   static constexpr int kDecodeVectors = 4;
+  static constexpr int kFewDecodeVectors = 4;
   static constexpr int kVectors = 1;
   static constexpr int kTokens = 4;
   static constexpr int kFloatVectors = 2;

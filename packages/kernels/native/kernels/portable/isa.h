@@ -32,6 +32,7 @@ struct Portable {
   /// Shapes of products (generic/linear.h): vectors for one token, vectors and tokens for more. Without vector registers to
   /// fill, larger ones gain nothing.
   static constexpr int kDecodeVectors = 1;
+  static constexpr int kFewDecodeVectors = 1;
   static constexpr int kVectors = 1;
   static constexpr int kTokens = 2;
   static constexpr int kFloatVectors = 1;

@@ -10,4 +10,10 @@ namespace hearth {
 /// that exist for tests alone.
 std::vector<Variant> tested_variants();
 
+#if defined(HEARTH_TESTS_EMULATED_VNNI)
+// Those for tests alone (emulated_vnni.h).
+const KernelTable& emulated_vnni_kernels();
+const KernelTable& emulated_vnni16_kernels();
+#endif
+
 }  // namespace hearth

@@ -29,6 +29,7 @@ struct EmulatedVnni16 : VnniProducts<EmulatedDot> {
   using Tile = EmulatedVnni16;
   using Wide = EmulatedWide;
   static constexpr int kDecodeVectors = 1;
+  static constexpr int kFewDecodeVectors = 1;
   static constexpr int kVectors = 1;
   static constexpr int kFloatVectors = 1;
 };
@@ -40,7 +41,8 @@ struct EmulatedWide {
   static constexpr bool kHasWideDots = true;
   static constexpr bool kHasSignedDots = false;
   static constexpr bool kHasMatrixProducts = false;
-  static constexpr int kDecodeVectors = 2;
+  static constexpr int kDecodeVectors = 4;
+  static constexpr int kFewDecodeVectors = 2;
   static constexpr int kVectors = 2;
   static constexpr int kTokens = 4;
   static constexpr int kFloatVectors = 4;
