@@ -79,7 +79,8 @@ export async function compare(cells: readonly Cell[], numLater: number, options:
   }
 }
 
-function questionOf({ phase, context }: Cell, round: number): Question {
+/** What to ask for a cell in a round. */
+export function questionOf({ phase, context }: Cell, round: number): Question {
   // Another prompt in each round, the same for both: nothing that an engine might have kept is of use.
   if (phase === 'prefill') return { kind: 'prefill', tokenIds: tokens(context, round) };
   // A sequence starts with a token, also at a context of 0.

@@ -19,13 +19,15 @@ export class Runner {
   /**
    * Starts `runner-NAME.ts`; resolves when it has loaded its model.
    * @param env added to the environment
+   * @param directory of the script; this one by default
    */
   static async start(
     name: 'hearth' | 'peer',
     settings: RunnerSettings,
     env: Readonly<Record<string, string>> = {},
+    directory = new URL('.', import.meta.url),
   ): Promise<Runner> {
-    const script = fileURLToPath(new URL(`runner-${name}.ts`, import.meta.url));
+    const script = fileURLToPath(new URL(`runner-${name}.ts`, directory));
     const options = { execArgv: ['--import', 'tsx'], env: { ...process.env, ...env } };
     const child = fork(script, [JSON.stringify(settings)], options);
     const [ready] = await receive(child);
