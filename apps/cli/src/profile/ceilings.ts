@@ -10,8 +10,8 @@ import {
 import { formatTable } from '../terminal/format.ts';
 
 /**
- * Measures what the machine can do with the threads and the instructions of a backend. Null for backends that do not compute with
- * native kernels: there is nothing to hold them against.
+ * Measures what the machine can do with the threads and the instructions of a backend. Null for backends that do not compute
+ * with native kernels: there is nothing to hold them against.
  */
 export async function measureCeilings(backend: BackendInfo, signal: AbortSignal): Promise<MachineCeilings | null> {
   if (backend.kind !== 'cpu') return null;
@@ -30,8 +30,8 @@ export function rooflineCeilings({ memoryRead, l2Read, integer, fma }: MachineCe
 }
 
 /**
- * The same in a quarter of the time, for measuring them in turn with something else. Medians: a machine that is shared gives the
- * best of its speed for moments only.
+ * The same in a quarter of the time, for measuring them in turn with something else. Medians: a machine that is shared gives
+ * the best of its speed for moments only.
  */
 export async function quickCeilings(probe: MachineProbe, signal: AbortSignal): Promise<RooflineCeilings> {
   const median = async (ceiling: Ceiling) => (await probe.measure(ceiling, { numRuns: 5, signal }))!.median;

@@ -35,9 +35,9 @@ export function profileTotal(profile: readonly OpProfile[]): ProfileRow {
 }
 
 /**
- * A profile as a table, the longest operator first, layers in their order. Calls count ops that were run; SHARE is of the time in
- * ops; ROOFLINE, which needs ceilings, is the least time that the work can take over the time that it took, and says what the
- * limit is (docs/roofline.md).
+ * A profile as a table, the longest operator first, layers in their order. CALLS counts ops that were run; SHARE is of the
+ * time in ops; ROOFLINE, which needs ceilings, is the least time that the work can take over the time that it took, and says
+ * what the limit is (docs/roofline.md).
  */
 export function profileTable(
   profile: readonly OpProfile[],
