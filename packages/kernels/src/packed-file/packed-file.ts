@@ -16,8 +16,9 @@ export interface PackedFile {
 }
 
 /**
- * The file of these weights; undefined when they are too small to be kept. Its name follows from the model's path and from what is made of it, so that a changed model takes the place of its former
- * self. The key also holds what tells versions of the model apart. Kernel variants share one layout and one file.
+ * The file of these weights; undefined when they are too small to be kept. Its name follows from the model's path and from
+ * what is made of it, so that a changed model takes the place of its former self. The key also holds what tells versions of
+ * the model apart. Kernel variants share one layout and one file.
  */
 export function packedFile(weights: readonly CheckedWeight[], cache: PackedCache): PackedFile | undefined {
   const layout = packedLayout(weights);

@@ -58,11 +58,13 @@ static HEARTH_INLINE void set_rows(const AttentionTask& task, float* states, Att
   }
 }
 
-/// What each row sees of the tile at tile_start: sets the rows' places and gives the first and the last + 1 of the rows that see any.
+/// Rows [first, last).
 struct RowRange {
   int64_t first;
   int64_t last;
 };
+
+/// Sets the places that each row sees of the tile at tile_start, and gives the rows that see any.
 static HEARTH_INLINE RowRange place_rows(const AttentionTask& task, int32_t tile_start, AttentionRow* rows) {
   RowRange range{0, 0};
   for (int32_t token = 0; token < task.num_tokens; ++token) {
@@ -83,7 +85,7 @@ static HEARTH_INLINE RowRange place_rows(const AttentionTask& task, int32_t tile
   return range;
 }
 
-/// `next`: the tile to ask for.
+/// Moves the states of the rows in `range` on by one tile, and asks for the next one.
 template <class Isa, int MOST_ROWS, class Keys, class Values>
 void attend_tile(const AttentionTask& task, const AttentionScratch& scratch, const RowRange& range, const Keys& keys, const Keys& next_keys,
                  const Values& values, const Values& next_values) {
@@ -138,8 +140,10 @@ bool attention(const AttentionTask& task) {
     if (states == scratch.group_states) reset_states<Isa>(states, num_rows, task.padded_head_dim);
     set_rows(task, states, scratch.rows);
     attend_group<Isa, Element>(task, scratch, first_tile, last_position);
-    for (int64_t row = 0; row < num_rows && states == scratch.group_states; ++row) {
-      merge_state<Isa>(scratch.total_states + row * state_floats, states + row * state_floats, task.padded_head_dim);
+    if (states == scratch.group_states) {
+      for (int64_t row = 0; row < num_rows; ++row) {
+        merge_state<Isa>(scratch.total_states + row * state_floats, states + row * state_floats, task.padded_head_dim);
+      }
     }
     states = scratch.group_states;
   }

@@ -7,11 +7,11 @@
 // the block around it, so block shapes, chunk borders and thread counts change no bit.
 //
 // Tiles are taken kVectorTiles at a time (tile_vectors.h). The variant names the shapes: Isa::kDecodeVectors vectors for a
-// single token, which keeps that many chains and streams of weights in flight (kFewDecodeVectors for floats, and for formats
-// with two integer sums to keep), and for more tokens Isa::kVectors x
-// Isa::kTokens, where each weight vector serves several tokens and each activation several vectors. Products with floats
-// need no registers for integer sums, so they have a larger shape: Isa::kFloatVectors x Isa::kFloatTokens. Variants with
-// 16-lane registers name them for both widths: Isa::Wide takes two tiles a vector, and Isa what is left over.
+// single token, which keeps that many chains and streams of weights in flight (kFewDecodeVectors for floats, and for
+// formats with two integer sums to keep), and for more tokens Isa::kVectors x Isa::kTokens, where each weight vector serves
+// several tokens and each activation several vectors. Products with floats need no registers for integer sums, so they have
+// a larger shape: Isa::kFloatVectors x Isa::kFloatTokens. Variants with 16-lane registers name them for both widths:
+// Isa::Wide takes two tiles a vector, and Isa what is left over.
 
 #include <cstdint>
 #include <type_traits>
