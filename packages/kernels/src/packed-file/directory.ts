@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { decodeHeader } from './header.ts';
@@ -62,12 +63,15 @@ function entries(directory: string): Promise<string[]> {
   return readdir(directory).catch(() => []);
 }
 
-/** Undefined when the file has just gone. */
+/** Undefined when the file has just gone, may not be read, or is no file at all. Opening a pipe must not wait for its writer. */
 async function describe(path: string): Promise<PackedFileInfo | undefined> {
-  const handle = await open(path, 'r').catch(() => undefined);
+  // Windows has no such flag.
+  const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(() => undefined);
   if (!handle) return undefined;
   try {
-    const { size, mtime } = await handle.stat();
+    const status = await handle.stat();
+    if (!status.isFile()) return undefined;
+    const { size, mtime } = status;
     const page = new Uint8Array(packedHeaderBytes);
     const { bytesRead } = await handle.read(page, 0, packedHeaderBytes, 0);
     return { path, source: sourceIn(page.subarray(0, bytesRead)), sizeBytes: size, usedAt: mtime };

@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -306,6 +307,17 @@ it('packed files are listed and removed, one model or all', async () => {
   ]);
   expect(await removePackedFiles(directory)).toHaveLength(2);
   expect(await listPackedFiles(join(directory, 'nowhere'))).toEqual([]);
+});
+
+it('what is no file is neither listed nor removed, and does not block', async () => {
+  await mkdir(join(directory, 'directory.packed'));
+  execFileSync('mkfifo', [join(directory, 'pipe.packed')]);
+  expect(await listPackedFiles(directory)).toEqual([]);
+  expect(await removePackedFiles(directory)).toEqual([]);
+  const backend = await cpuBackend();
+  await keep(backend, someWeights('q4_1'));
+  expect(await listPackedFiles(directory)).toHaveLength(1);
+  expect(warnings).toEqual([]);
 });
 
 /** 64 MB: writing them takes a while. */
