@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
-import { open, readdir, rm, stat } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
 import { decodeHeader } from './header.ts';
 import { packedHeaderBytes } from './layout.ts';
 
@@ -36,6 +36,26 @@ export async function removePackedFiles(directory: string, source?: string): Pro
   const removed = (await listPackedFiles(directory)).filter(isMeant);
   for (const { path } of removed) await rm(path, { force: true });
   return removed;
+}
+
+/**
+ * Makes a directory, for its owner alone, and those above it. Node's own recursive `mkdir` never returns where a directory that is
+ * there refuses new ones with ENOENT, as /proc does.
+ */
+export async function makeDirectory(path: string): Promise<void> {
+  if (await isDirectory(path)) return;
+  if (dirname(path) !== path) await makeDirectory(dirname(path));
+  await mkdir(path, { mode: 0o700 }).catch(async (error) => {
+    // Another process may have been first.
+    if (!(await isDirectory(path))) throw error;
+  });
+}
+
+function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (status) => status.isDirectory(),
+    () => false,
+  );
 }
 
 /** A name for a file that is to become `path`. */

@@ -248,6 +248,26 @@ describe('writing', () => {
     expect(warnings).toEqual([expect.stringMatching(/were not kept for the next start.*file/)]);
   });
 
+  it.each(['a file above', '/proc'])(
+    'into a directory that cannot be made, because of %s, is a warning',
+    async (above) => {
+      const file = join(directory, 'file');
+      await writeFile(file, '');
+      const weights = await load(
+        await cpuBackend(),
+        some,
+        cache({ directory: join(above === '/proc' ? above : file, 'a/b') }),
+      );
+      await weights.writer!.start();
+      expect(warnings).toEqual([expect.stringMatching(/were not kept for the next start.*mkdir/)]);
+    },
+  );
+
+  it('makes the directories above it', async () => {
+    await keep(await cpuBackend(), some, cache({ directory: join(directory, 'a/b') }));
+    expect(await listPackedFiles(join(directory, 'a/b'))).toHaveLength(1);
+  });
+
   it('does not happen when a source was written to meanwhile', async () => {
     const path = join(directory, 'source');
     await writeFile(path, new Uint8Array(8 * 8 * 4));

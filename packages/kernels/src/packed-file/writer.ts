@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, mkdir, open, rename, rm, stat, statfs } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AbortError, DerivedFile } from '@hearth/core';
 import type { NativeWeights } from '../addon-types.ts';
 import type { CheckedWeight } from '../check-sources.ts';
 import { toHearthError } from '../native-errors.ts';
-import { makeRoom, partName } from './directory.ts';
+import { makeDirectory, makeRoom, partName } from './directory.ts';
 import { encodeHeader, packedFileFormat } from './header.ts';
 import type { PackedFile } from './packed-file.ts';
 import { sampleHash } from './sample.ts';
@@ -52,7 +52,7 @@ export class PackedFileWriter {
     const { weights, layout, path } = this.#file;
     const { directory, maxBytes } = this.#file.cache;
     if (layout.fileBytes > maxBytes) return;
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectory(directory);
     const { bavail, bsize, blocks } = await statfs(directory);
     // Some network file systems report no blocks at all.
     if (blocks > 0 && 2 * layout.fileBytes > bavail * bsize) {
