@@ -5,8 +5,10 @@
 namespace hearth {
 namespace {
 
-/// Chunks per thread to aim at: enough to even out a thread that is late, few enough that claiming them costs nothing.
+/// Chunks per thread to aim at: enough to even out a thread that is late, few enough that claiming them costs nothing. Those
+/// of many tokens take milliseconds, so there are more of them: the last one of all is what threads wait for.
 constexpr int64_t kChunksPerThread = 8;
+constexpr int64_t kPrefillChunksPerThread = 32;
 
 /// Tiles of a chunk are a multiple of this, so that kernels can take as many at once as they ever do.
 constexpr int64_t kTileStep = 8;
@@ -17,7 +19,8 @@ constexpr int64_t kGatherBlocks = 32;
 }  // namespace
 
 int64_t tiles_per_chunk(int64_t total_tiles, int64_t num_token_chunks, int num_threads) {
-  const int64_t wanted_tile_chunks = std::max<int64_t>(1, num_threads * kChunksPerThread / num_token_chunks);
+  const int64_t chunks_per_thread = num_token_chunks > 1 ? kPrefillChunksPerThread : kChunksPerThread;
+  const int64_t wanted_tile_chunks = std::max<int64_t>(1, num_threads * chunks_per_thread / num_token_chunks);
   return divide_up(divide_up(total_tiles, wanted_tile_chunks), kTileStep) * kTileStep;
 }
 
