@@ -1,22 +1,32 @@
 import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The commit of the checkout that this program runs from; null when it was installed from a registry. */
 export async function sourceCommit(from: string = fileURLToPath(import.meta.url)): Promise<string | null> {
   for (let directory = dirname(from); ; directory = dirname(directory)) {
-    const head = await readText(join(directory, '.git', 'HEAD'));
-    if (head !== undefined) return resolveHead(join(directory, '.git'), head);
+    const git = await gitDirectory(directory);
+    const head = await readText(join(git, 'HEAD'));
+    if (head !== undefined) return resolveHead(git, head);
     if (directory === dirname(directory)) return null;
   }
 }
 
-async function resolveHead(gitDirectory: string, head: string): Promise<string | null> {
+/** In a linked worktree `.git` is a file that names the directory. */
+async function gitDirectory(checkout: string): Promise<string> {
+  const path = join(checkout, '.git');
+  const linked = /^gitdir: (.+)$/.exec((await readText(path)) ?? '')?.[1];
+  return linked ? resolve(checkout, linked) : path;
+}
+
+async function resolveHead(git: string, head: string): Promise<string | null> {
   const reference = /^ref: (.+)$/.exec(head)?.[1];
   if (!reference) return head;
-  const loose = await readText(join(gitDirectory, reference));
+  // A linked worktree has a HEAD of its own; branches are with the main one.
+  const common = resolve(git, (await readText(join(git, 'commondir'))) ?? '.');
+  const loose = await readText(join(common, reference));
   if (loose) return loose;
-  const packed = await readText(join(gitDirectory, 'packed-refs'));
+  const packed = await readText(join(common, 'packed-refs'));
   const line = packed?.split('\n').find((entry) => entry.endsWith(` ${reference}`));
   return line?.split(' ')[0] ?? null;
 }
