@@ -108,8 +108,8 @@ describe('compile', () => {
     ['a fraction of a token', { maxTokens: 1.5 }, /maxTokens/],
     ['no output rows', { maxOutputRows: 0 }, /maxOutputRows/],
     ['no blocks', { cache: { ...options.cache, numBlocks: 0 } }, /numBlocks/],
-    ['blocks of 24', { cache: { ...options.cache, blockSize: 24 } }, /blockSize must be 16 or 32 or 64, got 24/],
-    ['another cache type', { cache: { ...options.cache, dtype: 'q8' as 'f16' } }, /dtype must be f32 or f16, got q8/],
+    ['blocks of 24', { cache: { ...options.cache, blockSize: 24 } }, /blockSize must be 16, 32 or 64, got 24/],
+    ['another cache type', { cache: { ...options.cache, dtype: 'q4' as 'q8' } }, /dtype must be one of f32, f16, q8, got q4/],
     ['more memory than there is', { cache: { ...options.cache, numBlocks: 2 ** 40 } }, /too large to allocate/],
   ])('refuses %s', async (_, change, message) => {
     const { model, backend, weights } = await loaded();
