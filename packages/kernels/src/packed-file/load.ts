@@ -45,9 +45,8 @@ export async function loadPackedFile(
   } catch (error) {
     const reason = toHearthError(error);
     if (reason instanceof AbortError) throw reason;
-    cache.onWarning?.(
-      `The packed weights in ${path} were not used, because ${reason instanceof Error ? reason.message : String(reason)}. The model is packed again.`,
-    );
+    const why = (reason instanceof Error ? reason.message : String(reason)).replace(/\.$/, '');
+    cache.onWarning?.(`The packed weights in ${path} were not used, because ${why}. The model is packed again.`);
     return undefined;
   } finally {
     await file?.close();
