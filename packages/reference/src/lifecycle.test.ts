@@ -109,7 +109,11 @@ describe('compile', () => {
     ['no output rows', { maxOutputRows: 0 }, /maxOutputRows/],
     ['no blocks', { cache: { ...options.cache, numBlocks: 0 } }, /numBlocks/],
     ['blocks of 24', { cache: { ...options.cache, blockSize: 24 } }, /blockSize must be 16, 32 or 64, got 24/],
-    ['another cache type', { cache: { ...options.cache, dtype: 'q4' as 'q8' } }, /dtype must be one of f32, f16, q8, got q4/],
+    [
+      'another cache type',
+      { cache: { ...options.cache, dtype: 'q4' as 'q8' } },
+      /dtype must be one of f32, f16, q8, got q4/,
+    ],
     ['more memory than there is', { cache: { ...options.cache, numBlocks: 2 ** 40 } }, /too large to allocate/],
   ])('refuses %s', async (_, change, message) => {
     const { model, backend, weights } = await loaded();
