@@ -107,3 +107,12 @@ function sourceIn(page: Uint8Array): string | null {
     return null;
   }
 }
+
+/** Whether a file system that has so much space would have as many bytes free after a file of `fileBytes` as the file takes. */
+export function leavesRoom(
+  fileBytes: number,
+  { bavail, bsize, blocks }: { readonly bavail: number; readonly bsize: number; readonly blocks: number },
+): boolean {
+  // Some network file systems report no blocks at all.
+  return blocks === 0 || 2 * fileBytes <= bavail * bsize;
+}

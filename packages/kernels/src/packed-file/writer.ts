@@ -5,7 +5,7 @@ import { AbortError, DerivedFile } from '@hearth/core';
 import type { NativeWeights } from '../addon-types.ts';
 import type { CheckedWeight } from '../check-sources.ts';
 import { toHearthError } from '../native-errors.ts';
-import { makeDirectory, makeRoom, partName } from './directory.ts';
+import { leavesRoom, makeDirectory, makeRoom, partName } from './directory.ts';
 import { encodeHeader, packedFileFormat } from './header.ts';
 import type { PackedFile } from './packed-file.ts';
 import { sampleHash } from './sample.ts';
@@ -53,11 +53,10 @@ export class PackedFileWriter {
     const { directory, maxBytes } = this.#file.cache;
     if (layout.fileBytes > maxBytes) return;
     await makeDirectory(directory);
-    const { bavail, bsize, blocks } = await statfs(directory);
-    // Some network file systems report no blocks at all.
-    if (blocks > 0 && 2 * layout.fileBytes > bavail * bsize) {
+    const space = await statfs(directory);
+    if (!leavesRoom(layout.fileBytes, space)) {
       throw new Error(
-        `${directory} has ${bavail * bsize} bytes free; ${layout.fileBytes} are taken only if as many stay free.`,
+        `${directory} has ${space.bavail * space.bsize} bytes free; ${layout.fileBytes} are taken only if as many stay free.`,
       );
     }
     if (!(await areUnchanged(weights))) return;
