@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import type { Backend, StepOutput } from '@hearth/core';
-import { createCpuBackend, KernelsLoadError, kernelVariants } from '@hearth/kernels';
+import { createCpuBackend } from '@hearth/kernels';
 import { createReferenceBackend } from '@hearth/reference';
 import { createTokenMask } from '@hearth/sampler';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasKernels } from '../model/__fixtures__/has-kernels.ts';
 import { loadModel } from '../model/load-model.ts';
 import type { Model } from '../model/model.ts';
 import type { GenerateOptions } from './generate-options.ts';
@@ -32,15 +33,6 @@ function watched(backend: Backend, canSampleInStep: boolean): { backend: Backend
     dispose: () => backend.dispose(),
   };
   return { backend: watching, kinds };
-}
-
-function hasKernels(): boolean {
-  try {
-    return kernelVariants().length > 0;
-  } catch (error) {
-    if (error instanceof KernelsLoadError) return false;
-    throw error;
-  }
 }
 
 describe.skipIf(!hasKernels())('sampling within the step', () => {

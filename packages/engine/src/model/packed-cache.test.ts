@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Checkpoint } from '@hearth/checkpoint';
 import { MemoryFile } from '@hearth/core';
-import { createCpuBackend, KernelsLoadError, kernelVariants, listPackedFiles } from '@hearth/kernels';
+import { createCpuBackend, listPackedFiles } from '@hearth/kernels';
 import { createReferenceBackend } from '@hearth/reference';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FakeChatTemplate } from '../test/fake-chat-template.ts';
 import { FakeTokenizer } from '../test/fake-tokenizer.ts';
+import { hasKernels } from './__fixtures__/has-kernels.ts';
 import { loadModel } from './load-model.ts';
 import type { PrepareModelOptions } from './load-options.ts';
 import { packedCacheOf } from './packed-cache.ts';
@@ -97,12 +98,3 @@ it('is not for bytes that no file has', () => {
   const options = { directory: '/d', maxBytes: 1, minBytes: 0 };
   expect(packedCacheOf(checkpoint as Checkpoint, new Map(), options)).toBeUndefined();
 });
-
-function hasKernels(): boolean {
-  try {
-    return kernelVariants().length > 0;
-  } catch (error) {
-    if (error instanceof KernelsLoadError) return false;
-    throw error;
-  }
-}

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import type { Backend } from '@hearth/core';
-import { createCpuBackend, KernelsLoadError, kernelVariants } from '@hearth/kernels';
+import { createCpuBackend } from '@hearth/kernels';
 import { createReferenceBackend } from '@hearth/reference';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasKernels } from './__fixtures__/has-kernels.ts';
 import { loadModel } from './load-model.ts';
 import type { Model } from './model.ts';
 
@@ -16,15 +17,6 @@ const backends: [string, (() => Promise<Backend>) | null][] = [
   ['reference', async () => createReferenceBackend()],
   ['cpu', hasKernels() ? () => createCpuBackend({ numThreads: 2 }) : null],
 ];
-
-function hasKernels(): boolean {
-  try {
-    return kernelVariants().length > 0;
-  } catch (error) {
-    if (error instanceof KernelsLoadError) return false;
-    throw error;
-  }
-}
 
 let backend: Backend;
 let model: Model;

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { InvalidArgumentError, InvalidModelError } from '@hearth/core';
 import { packedHeaderBytes } from './layout.ts';
+import { sha256 } from './sha256.ts';
 
 /** Of the file as such; `packedLayoutVersion` is that of the tensors in it. */
 export const packedFileFormat = 1;
@@ -56,8 +56,4 @@ function parseObject(json: string): Readonly<Record<string, unknown>> {
   } catch (cause) {
     throw new InvalidModelError('its header is no JSON', { cause });
   }
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

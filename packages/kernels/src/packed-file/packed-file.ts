@@ -4,6 +4,7 @@ import { type PackedCache, packedLayoutVersion } from '@hearth/core';
 import type { CheckedWeight } from '../check-sources.ts';
 import { packedFileFormat } from './header.ts';
 import { type PackedLayout, packedLayout } from './layout.ts';
+import { sha256 } from './sha256.ts';
 
 /** The file that packed weights are kept in, whether it is there or not. */
 export interface PackedFile {
@@ -46,8 +47,4 @@ function recipeHash(weights: readonly CheckedWeight[]): string {
     }
   }
   return hash.digest('hex');
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

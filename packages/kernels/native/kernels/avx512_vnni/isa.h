@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "kernels/avx2/isa.h"
-#include "kernels/generic/vnni_products.h"
+#include "kernels/vnni/wide_shapes.h"
 
 namespace hearth {
 
@@ -19,14 +19,10 @@ struct EvexDot {
 
 struct Avx512VnniWide;
 
-/// 8 lanes: rows, attention, and the last tile that products may have left over, one vector of it.
-struct Avx512Vnni : VnniProducts<EvexDot> {
+/// 8 lanes: rows, attention, and the last tile that products may have left over.
+struct Avx512Vnni : LastTileProducts<EvexDot> {
   using Tile = Avx512Vnni;
   using Wide = Avx512VnniWide;
-  static constexpr int kDecodeVectors = 1;
-  static constexpr int kFewDecodeVectors = 1;
-  static constexpr int kVectors = 1;
-  static constexpr int kFloatVectors = 1;
   /// Twice the registers of AVX2.
   static constexpr int kAttentionSums = 24;
   static constexpr int kAttentionDecodeRows = 4;
@@ -34,20 +30,8 @@ struct Avx512Vnni : VnniProducts<EvexDot> {
 };
 
 /// 16 lanes, the rows of two tiles: what products need.
-struct Avx512VnniWide {
+struct Avx512VnniWide : WideShapes {
   using Tile = Avx512Vnni;
-  static constexpr int kVectorTiles = 2;
-  static constexpr bool kHasWideDots = true;
-  static constexpr bool kHasSignedDots = false;
-  static constexpr bool kHasMatrixProducts = false;
-  /// Integer products of 2 x 4 to 3 x 8 and in 8 lanes are within 3% of each other on Zen 4, at 76-78% of its peak, where
-  /// their float chains leave 80%. Products with floats: 4 x 6 reaches 83-95%, 2 x 4 62-76%.
-  static constexpr int kDecodeVectors = 4;
-  static constexpr int kFewDecodeVectors = 2;
-  static constexpr int kVectors = 2;
-  static constexpr int kTokens = 4;
-  static constexpr int kFloatVectors = 4;
-  static constexpr int kFloatTokens = 6;
 
   using F8 = __m512;
   using I8 = __m512i;

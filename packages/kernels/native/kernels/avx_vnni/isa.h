@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-#include "kernels/generic/vnni_products.h"
+#include "kernels/vnni/vnni_products.h"
 
 namespace hearth {
 

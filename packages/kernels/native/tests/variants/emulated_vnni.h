@@ -3,7 +3,7 @@
 // Variants for tests alone: what the VNNI variants are made of, with vpdpbusd emulated in AVX2, so that their logic is held
 // to the portable kernels on processors without VNNI or AVX-512 too. The 16 lanes of the wide one are two registers.
 
-#include "kernels/generic/vnni_products.h"
+#include "kernels/vnni/wide_shapes.h"
 
 namespace hearth {
 
@@ -25,28 +25,13 @@ struct EmulatedVnni : VnniProducts<EmulatedDot> {
 struct EmulatedWide;
 
 /// The logic of avx512-vnni: products over two tiles at a time.
-struct EmulatedVnni16 : VnniProducts<EmulatedDot> {
+struct EmulatedVnni16 : LastTileProducts<EmulatedDot> {
   using Tile = EmulatedVnni16;
   using Wide = EmulatedWide;
-  static constexpr int kDecodeVectors = 1;
-  static constexpr int kFewDecodeVectors = 1;
-  static constexpr int kVectors = 1;
-  static constexpr int kFloatVectors = 1;
 };
 
-struct EmulatedWide {
+struct EmulatedWide : WideShapes {
   using Tile = EmulatedVnni16;
-  using Wide = EmulatedWide;
-  static constexpr int kVectorTiles = 2;
-  static constexpr bool kHasWideDots = true;
-  static constexpr bool kHasSignedDots = false;
-  static constexpr bool kHasMatrixProducts = false;
-  static constexpr int kDecodeVectors = 4;
-  static constexpr int kFewDecodeVectors = 2;
-  static constexpr int kVectors = 2;
-  static constexpr int kTokens = 4;
-  static constexpr int kFloatVectors = 4;
-  static constexpr int kFloatTokens = 6;
 
   template <class Half>
   struct Pair {
