@@ -25,6 +25,12 @@ export type ServerMode =
   | 'endless'
   | 'gzip';
 
+/**
+ * From the last byte to the end of a connection that is dropped. A client loses what it has not read by then, which it may
+ * take a while to do on a busy machine.
+ */
+const dropAfterMs = 250;
+
 /** Answers one GET of `body` in the given mode; `count` is its number, from 1. */
 export async function answerFile(
   request: IncomingMessage,
@@ -73,11 +79,12 @@ export async function answerFile(
   }
   const declared = bytes.length + (mode === 'short' ? 1 : 0);
   response.writeHead(200, { ...head, 'content-length': declared });
+  const drop = () => setTimeout(() => request.socket.destroy(), dropAfterMs);
   if (mode.includes('cut') && count === 1) {
-    response.write(bytes.subarray(0, bytes.length >> 1), () => setTimeout(() => request.socket.destroy(), 20));
+    response.write(bytes.subarray(0, bytes.length >> 1), drop);
     return;
   }
-  if (mode === 'short') response.write(bytes, () => setTimeout(() => request.socket.destroy(), 20));
+  if (mode === 'short') response.write(bytes, drop);
   else response.end(bytes);
 }
 
