@@ -8,11 +8,10 @@ export {
   type KvCache,
   numericsVersion,
   type OpTiming,
-  type SampleRow,
   type StepOptions,
-  type StepOutput,
   type StepResult,
 } from './backend/backend.ts';
+export { checkRowOutputs } from './backend/check-row-outputs.ts';
 export {
   checkFileRange,
   DerivedFile,
@@ -21,6 +20,13 @@ export {
   type MappedFile,
   MemoryFile,
 } from './backend/files.ts';
+export {
+  noTokenAllowed,
+  type RowOutput,
+  type SampleRow,
+  type StepOutput,
+  type TokenMask,
+} from './backend/step-output.ts';
 export type {
   LoadWeightsOptions,
   PackedCache,

@@ -108,7 +108,7 @@ async function bestTokens(
   const { cache, program } = executable;
   const batch = singleBatch(tokenIds, start, rows, cache, program.cacheGroups.length);
   // Only the argmax is of interest; the ids whose log-probability comes with it do not matter.
-  const output = { kind: 'logprobs', tokenIds: new Int32Array(rows.length) } as const;
+  const output = { kind: 'rows', rows: rows.map(() => ({ kind: 'logprob', tokenId: 0 }) as const) } as const;
   const { argmax } = await executable.step(batch, { output, ...(signal && { signal }) });
   return [...argmax!];
 }

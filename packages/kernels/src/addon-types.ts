@@ -97,16 +97,15 @@ export interface NativeExecutable {
   step(
     batch: Batch,
     output: number,
-    /** For log-probabilities a token id per output row, to sample what `encodeSampleRows` gives. */
-    rows: Int32Array | Float64Array | undefined,
+    /** For the output kind `rows`, what `encodeRowOutputs` gives. */
+    rows: Float64Array | undefined,
     profile: boolean,
   ): Promise<void>;
   abort(): void;
   /** All rows of an output, in place; undefined where the runtime allows no views of native memory. */
   outputView(output: number): Float32Array | undefined;
   copyOutput(output: number, target: Float32Array): void;
-  readLogprobs(logprobs: Float32Array, argmax: Int32Array): void;
-  readSampled(tokenIds: Int32Array): void;
+  readRows(logprobs: Float32Array, argmax: Int32Array, sampled: Int32Array): void;
   readCapture(index: number): Float32Array;
   opNanoseconds(): Float64Array;
   zeroBlocks(blocks: Int32Array): Promise<void>;
@@ -128,7 +127,7 @@ export interface AddonTesting {
   fma(variant: string, a: Float32Array, b: Float32Array, c: Float32Array): Float32Array;
   halfToFloat(variant: string, x: Uint16Array): Float32Array;
   floatToHalf(variant: string, x: Float32Array): Uint16Array;
-  /** One row as the output kind `sample` takes it: the token id, or -1 when a logit is not finite. */
+  /** One row of the kind `sample`: the token id, or -1 when a logit is not finite. */
   sample(variant: string, logits: Float32Array, row: Float64Array): number;
 }
 
@@ -161,8 +160,7 @@ export const cacheDtypeNumbers: Readonly<Record<CacheDtype, number>> = { f32: 0,
 export const outputNumbers: Readonly<Record<StepOutput['kind'], number>> = {
   logits: 0,
   hidden: 1,
-  logprobs: 2,
-  sample: 3,
+  rows: 2,
 };
 
 /** Numbers of native/measure/measure.h. The caches are read in the same way, each in a buffer that fits it. */

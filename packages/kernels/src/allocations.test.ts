@@ -5,6 +5,7 @@ import { firstBlocks, makeBatch } from './__fixtures__/batches.ts';
 import { vector, view } from './__fixtures__/compare-ops.ts';
 import { compileOps, type OpProgram } from './__fixtures__/op-program.ts';
 import { randomFloats, seededRandom } from './__fixtures__/random.ts';
+import { sampleRow } from './__fixtures__/sample-row.ts';
 import { tinyLlama } from './__fixtures__/tiny-llama.ts';
 import { loadAddon } from './load-addon.ts';
 
@@ -24,12 +25,9 @@ describe.each(supportedVariants)('steps (%s)', (variant) => {
     // Prefill, several sequences, and a context long enough for groups to be spread over threads.
     await executable.step(makeBatch([{ tokenIds: Array(200).fill(3), start: 101, blocks, outputs: [5, 199] }]));
     await decode(600);
-    const output = { kind: 'logprobs', tokenIds: Int32Array.of(3) } as const;
-    await executable.step(makeBatch([{ tokenIds: [7], start: 301, blocks }]), { output });
-    const draw = { temperature: 1, topP: 0.9, minP: 0, seed: 1n, choiceIndex: 0, numCompletionTokens: 0 };
-    const rows = [0, 20].map((topK) => ({ ...draw, topK }));
-    const twoRows = makeBatch([{ tokenIds: [7, 8], start: 302, blocks, outputs: [0, 1] }]);
-    await executable.step(twoRows, { output: { kind: 'sample', rows } });
+    const rows = [sampleRow({ topK: 20 }), { kind: 'logprob', tokenId: 3 } as const, sampleRow({ topP: 0.9 })];
+    const threeRows = makeBatch([{ tokenIds: [7, 8, 9], start: 301, blocks, outputs: [0, 1, 2] }]);
+    await executable.step(threeRows, { output: { kind: 'rows', rows } });
     expect(testing.allocationCount()).toBe(afterFirst);
   });
 

@@ -180,7 +180,8 @@ describe.each(supportedVariants)('the contract (%s)', (variant) => {
     const mine = await tinyLlama(backend, { config: { vocab_size: 83, tie_word_embeddings: false } });
     const reference = createReferenceBackend();
     const theirs = await tinyLlama(reference, { config: { vocab_size: 83, tie_word_embeddings: false } });
-    const output = { kind: 'logprobs', tokenIds: Int32Array.of(7, 82) } as const;
+    const rows = [7, 82].map((tokenId) => ({ kind: 'logprob', tokenId }) as const);
+    const output = { kind: 'rows', rows } as const;
     const got = await mine.step(batch, { output });
     const expected = await theirs.step(batch, { output });
     expect(firstDifference(got.logprobs, expected.logprobs)).toBeNull();

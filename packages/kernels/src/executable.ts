@@ -4,6 +4,7 @@ import {
   type BatchLimits,
   type CompileOptions,
   checkBatch,
+  checkRowOutputs,
   DisposedError,
   type Executable,
   InvalidArgumentError,
@@ -15,7 +16,7 @@ import {
   throwIfAborted,
 } from '@hearth/core';
 import { type NativeExecutable, outputNumbers } from './addon-types.ts';
-import { encodeSampleRows } from './encode-sample-rows.ts';
+import { encodeRowOutputs } from './encode-row-outputs.ts';
 import { CpuKvCache } from './kv-cache.ts';
 import { toHearthError } from './native-errors.ts';
 
@@ -66,7 +67,9 @@ export class CpuExecutable implements Executable {
     }
     throwIfAborted(signal);
     checkBatch(batch, this.program, this.#limits);
-    const rows = this.#outputRows(output, batch);
+    const numRows = batch.outputRows.length;
+    if (output.kind === 'rows') checkRowOutputs(output.rows, numRows, this.program.vocabSize);
+    const rows = output.kind === 'rows' ? encodeRowOutputs(output.rows) : undefined;
 
     const abort = () => native.abort();
     const running = (async () => {
@@ -82,8 +85,8 @@ export class CpuExecutable implements Executable {
     this.#running = running;
     try {
       await running;
-      if (batch.outputRows.length > 0) this.#events.onOutput();
-      return this.#collect(native, output.kind, batch.outputRows.length, profile);
+      if (numRows > 0) this.#events.onOutput();
+      return this.#collect(native, output.kind, numRows, profile);
     } finally {
       this.#running = undefined;
     }
@@ -107,38 +110,22 @@ export class CpuExecutable implements Executable {
     return this.#native;
   }
 
-  /** What native code needs to know of each output row, checked. */
-  #outputRows(output: StepOutput, batch: Batch): Int32Array | Float64Array | undefined {
-    if (output.kind === 'sample') return encodeSampleRows(output.rows, batch.outputRows.length);
-    if (output.kind !== 'logprobs') return undefined;
-    const { tokenIds } = output;
-    if (tokenIds.length !== batch.outputRows.length) {
-      throw new InvalidArgumentError(
-        `logprobs wants one token id per output row: got ${tokenIds.length} for ${batch.outputRows.length} rows.`,
-      );
-    }
-    const wrong = tokenIds.find((id) => id < 0 || id >= this.program.vocabSize);
-    if (wrong !== undefined) {
-      throw new InvalidArgumentError(`Token id ${wrong} is outside the vocabulary of ${this.program.vocabSize}.`);
-    }
-    return tokenIds;
-  }
-
   #collect(native: NativeExecutable, kind: StepOutput['kind'], numRows: number, profile: boolean): StepResult {
     const { captures, hiddenSize, vocabSize } = this.program;
     let result: StepResult;
-    if (kind === 'logprobs') {
-      const logprobs = new Float32Array(numRows);
-      const argmax = new Int32Array(numRows);
-      native.readLogprobs(logprobs, argmax);
-      result = { logprobs, argmax };
-    } else if (kind === 'sample') {
-      const sampled = new Int32Array(numRows);
-      native.readSampled(sampled);
-      result = { sampled };
+    if (kind === 'hidden') {
+      result = { hidden: this.#rows(native, kind, numRows * hiddenSize) };
     } else {
-      const rows = this.#rows(native, kind, numRows * (kind === 'logits' ? vocabSize : hiddenSize));
-      result = kind === 'logits' ? { logits: rows } : { hidden: rows };
+      result = { logits: this.#rows(native, 'logits', numRows * vocabSize) };
+    }
+    if (kind === 'rows') {
+      const [logprobs, argmax, sampled] = [
+        new Float32Array(numRows),
+        new Int32Array(numRows),
+        new Int32Array(numRows),
+      ] as const;
+      native.readRows(logprobs, argmax, sampled);
+      result = { ...result, logprobs, argmax, sampled };
     }
     if (captures.length > 0) {
       const copies = captures.map(({ name }, i) => [name, native.readCapture(i)] as const);

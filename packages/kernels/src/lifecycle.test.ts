@@ -98,12 +98,11 @@ describe('a step', () => {
       makeBatch([{ tokenIds: [1], start: 0, blocks: [4] }]),
     ];
     for (const batch of wrong) await expect(executable.step(batch)).rejects.toThrow(InvalidArgumentError);
-    const output = { kind: 'logprobs', tokenIds: Int32Array.of(1, 2) } as const;
-    await expect(executable.step(oneToken, { output })).rejects.toThrow(/one token id per output row/);
-    const far = { kind: 'logprobs', tokenIds: Int32Array.of(96) } as const;
+    const logprob = (tokenId: number) => ({ kind: 'logprob', tokenId }) as const;
+    const two = { kind: 'rows', rows: [logprob(1), logprob(2)] } as const;
+    await expect(executable.step(oneToken, { output: two })).rejects.toThrow(/each of the 1 output rows, but has 2/);
+    const far = { kind: 'rows', rows: [logprob(96)] } as const;
     await expect(executable.step(oneToken, { output: far })).rejects.toThrow(/outside the vocabulary/);
-    const none = { kind: 'sample', rows: [] } as const;
-    await expect(executable.step(oneToken, { output: none })).rejects.toThrow(/one row of parameters per output row/);
     await expect(executable.step(oneToken)).resolves.toBeDefined();
   });
 

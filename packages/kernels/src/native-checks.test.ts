@@ -13,6 +13,7 @@ import {
   openNativeProgram,
 } from './__fixtures__/native-program.ts';
 import type { NativeExecutable } from './addon-types.ts';
+import { encodeRowOutputs } from './encode-row-outputs.ts';
 
 // Native code checks again what TypeScript has checked. Here it is called past TypeScript's checks.
 
@@ -95,11 +96,14 @@ describe('a batch', () => {
     await executable.step(stepping, 0, undefined, false);
   });
 
-  it('with an unknown output, or ids that do not fit it, is refused', () => {
-    expect(() => executable.step(good, 4, undefined, false)).toThrow(/output kind 4/);
-    expect(() => executable.step(good, 2, undefined, false)).toThrow(/tokenIds must be/);
-    expect(() => executable.step(good, 2, Int32Array.of(1), false)).toThrow(/1 entries for 2 output rows/);
-    expect(() => executable.step(good, 2, Int32Array.of(1, 10), false)).toThrow(/Token id 10/);
+  it('with an unknown output, or with rows that do not fit it, is refused', () => {
+    const logprobs = (...tokenIds: number[]) => {
+      return encodeRowOutputs(tokenIds.map((tokenId) => ({ kind: 'logprob', tokenId }) as const));
+    };
+    expect(() => executable.step(good, 4, undefined, false)).toThrow(/no output kind 4/);
+    expect(() => executable.step(good, 2, undefined, false)).toThrow(/rows must be a Float64Array/);
+    expect(() => executable.step(good, 2, logprobs(1), false)).toThrow(/9 numbers for 2 output rows/);
+    expect(() => executable.step(good, 2, logprobs(1, 10), false)).toThrow(/tokenId of output row 1 must be 0 to 9/);
   });
 });
 

@@ -1,4 +1,5 @@
-import { InvalidArgumentError, NumericError, type StepResult, UnsupportedError } from '@hearth/core';
+import { InvalidArgumentError, NumericError, noTokenAllowed, type RowOutput, type StepResult } from '@hearth/core';
+import { createSampler, createTokenMask, sampleFromRow, type TokenMask } from '@hearth/sampler';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { firstBlocks, makeBatch, prefill, someTokens } from './__fixtures__/batches.ts';
 import { firstDifference } from './__fixtures__/first-difference.ts';
@@ -166,18 +167,24 @@ describe('outputs', () => {
     expect(logits).toBeUndefined();
   });
 
-  it('gives log-probabilities of given ids and the argmax', async () => {
-    const batch = makeBatch([{ tokenIds: [1, 2, 3], start: 0, blocks: [0], outputs: [0, 2] }]);
+  it('gives of each row what is asked of it, and the logits of all', async () => {
+    const batch = makeBatch([{ tokenIds: [1, 2, 3, 4], start: 0, blocks: [0], outputs: [0, 1, 2, 3] }]);
     const executable = await tinyLlama();
-    const { logits } = await executable.step(batch);
-    const output = { kind: 'logprobs', tokenIds: Int32Array.of(7, 95) } as const;
-    const { logprobs, argmax } = await executable.step(batch, { output });
-    for (const [r, id] of output.tokenIds.entries()) {
-      const row = logits!.subarray(r * 96, (r + 1) * 96);
-      const exact = row[id]! - Math.log(row.reduce((sum, logit) => sum + Math.exp(logit), 0));
-      expect(logprobs![r]).toBeCloseTo(exact, 5);
-      expect(argmax![r]).toBe(row.indexOf(Math.max(...row)));
-    }
+    const logits = (await executable.step(batch)).logits!.slice();
+    const history = { promptTokenIds: [1, 2], completionTokenIds: [] };
+    const plain = createSampler({ seed: 5n }, { vocabSize: 96 }).sampleRow(history)!;
+    const sampleOf = (mask: TokenMask) => ({ kind: 'sample', ...plain, mask }) as const;
+    const sample = sampleOf(createTokenMask(96, [7, 9, 90]));
+    const none = sampleOf(new Uint32Array(3));
+    const rows: RowOutput[] = [{ kind: 'logprob', tokenId: 95 }, sample, { kind: 'logits' }, none];
+    const result = await executable.step(batch, { output: { kind: 'rows', rows } });
+    const [first, second] = [0, 1].map((r) => logits.subarray(r * 96, (r + 1) * 96)) as [Float32Array, Float32Array];
+    const exact = first[95]! - Math.log(first.reduce((sum, logit) => sum + Math.exp(logit), 0));
+    expect(result.logprobs![0]).toBeCloseTo(exact, 5);
+    expect([...result.logprobs!.subarray(1)]).toEqual([Number.NaN, Number.NaN, Number.NaN]);
+    expect([...result.argmax!]).toEqual([first.indexOf(Math.max(...first)), -1, -1, -1]);
+    expect([...result.sampled!]).toEqual([-1, sampleFromRow(second, sample), -1, noTokenAllowed]);
+    expect(firstDifference(result.logits, logits)).toBeNull();
   });
 
   it('gives no rows when none are wanted, and fills the cache all the same', async () => {
@@ -189,13 +196,12 @@ describe('outputs', () => {
     expect(firstDifference(last.logits, (await prefill(await tinyLlama(), prompt)).logits)).toBeNull();
   });
 
-  it('refuses to sample, wrong counts of ids and ids outside the vocabulary', async () => {
+  it('refuses rows that do not fit the batch or the vocabulary', async () => {
     const executable = await tinyLlama();
     const batch = makeBatch([{ tokenIds: [1], start: 0, blocks: [0] }]);
-    await expect(executable.step(batch, { output: { kind: 'sample', rows: [] } })).rejects.toThrow(UnsupportedError);
-    for (const tokenIds of [Int32Array.of(), Int32Array.of(1, 2), Int32Array.of(96), Int32Array.of(-1)]) {
-      const step = executable.step(batch, { output: { kind: 'logprobs', tokenIds } });
-      await expect(step).rejects.toThrow(InvalidArgumentError);
+    const logprob = (tokenId: number) => ({ kind: 'logprob', tokenId }) as const;
+    for (const rows of [[], [logprob(1), logprob(2)], [logprob(96)], [logprob(-1)], [logprob(0.5)]]) {
+      await expect(executable.step(batch, { output: { kind: 'rows', rows } })).rejects.toThrow(InvalidArgumentError);
     }
   });
 

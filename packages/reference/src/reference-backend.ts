@@ -40,7 +40,7 @@ class ReferenceBackend implements Backend {
     numThreads: 1,
     weightDtypes: Object.keys(weightDtypes) as WeightDtype[],
     cacheDtypes,
-    canSampleInStep: false,
+    canSampleInStep: true,
   };
   readonly fileMapper: FileMapper = plainFileMapper;
   /** Weights and executables that were not disposed yet. */

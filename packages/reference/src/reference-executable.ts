@@ -2,18 +2,20 @@ import {
   type Batch,
   type CompileOptions,
   checkBatch,
+  checkRowOutputs,
   DisposedError,
   type Executable,
   InvalidArgumentError,
   type KvCache,
   type OpTiming,
   type Program,
+  type RowOutput,
   type StepOptions,
   type StepOutput,
   type StepResult,
   throwIfAborted,
-  UnsupportedError,
 } from '@hearth/core';
+import { sampleFromRow } from '@hearth/sampler';
 import { EventLoopTurn } from './event-loop-turn.ts';
 import { ReferenceKvCache } from './kv-cache.ts';
 import { logProbability } from './ops/log-probability.ts';
@@ -55,7 +57,7 @@ export class ReferenceExecutable implements Executable {
     const { maxTokens, maxOutputRows, cache } = this.#options;
     checkBatch(batch, this.program, { maxTokens, maxOutputRows, ...cache });
     const output = options.output ?? { kind: 'logits' };
-    checkOutput(output, batch, this.program);
+    if (output.kind === 'rows') checkRowOutputs(output.rows, batch.outputRows.length, this.program.vocabSize);
 
     const step = this.#run(batch, output, options, this.#arenas);
     this.#running = step.then(
@@ -100,16 +102,17 @@ export class ReferenceExecutable implements Executable {
     const { hidden, logits: logitsView, vocabSize } = this.program;
     if (output.kind === 'hidden') return { hidden: copyRows(arenas.rows(hidden), numRows.outputs) };
     const logits = copyRows(arenas.rows(logitsView), numRows.outputs);
-    if (output.kind !== 'logprobs') return { logits };
-    const logprobs = new Float32Array(numRows.outputs);
-    const argmax = new Int32Array(numRows.outputs);
-    for (let r = 0; r < numRows.outputs; r++) {
+    if (output.kind !== 'rows') return { logits };
+    const reduced = {
+      logprobs: new Float32Array(numRows.outputs).fill(Number.NaN),
+      argmax: new Int32Array(numRows.outputs).fill(-1),
+      sampled: new Int32Array(numRows.outputs).fill(-1),
+    };
+    for (const [r, row] of output.rows.entries()) {
       if (turn.isOver) await turn.pass();
-      const row = logProbability(logits.subarray(r * vocabSize, (r + 1) * vocabSize), output.tokenIds[r]!);
-      logprobs[r] = row.logprob;
-      argmax[r] = row.argmax;
+      reduceRow(logits.subarray(r * vocabSize, (r + 1) * vocabSize), row, r, reduced);
     }
-    return { logprobs, argmax };
+    return { logits, ...reduced };
   }
 
   async dispose(): Promise<void> {
@@ -124,21 +127,18 @@ export class ReferenceExecutable implements Executable {
   }
 }
 
-function checkOutput(output: StepOutput, batch: Batch, program: Program): void {
-  if (output.kind === 'sample') {
-    throw new UnsupportedError(
-      'The reference backend does not sample inside the step. Ask for logits and sample those.',
-    );
-  }
-  if (output.kind !== 'logprobs') return;
-  const { tokenIds } = output;
-  if (tokenIds.length !== batch.outputRows.length) {
-    throw new InvalidArgumentError(
-      `logprobs needs one token id per output row: ${batch.outputRows.length}, got ${tokenIds.length}.`,
-    );
-  }
-  const wrong = tokenIds.find((id) => id < 0 || id >= program.vocabSize);
-  if (wrong !== undefined) {
-    throw new InvalidArgumentError(`Token id ${wrong} is outside the vocabulary of ${program.vocabSize}.`);
+/** What is asked of one output row, into its place `r` of the step's results. */
+function reduceRow(
+  logits: Float32Array,
+  row: RowOutput,
+  r: number,
+  { logprobs, argmax, sampled }: { logprobs: Float32Array; argmax: Int32Array; sampled: Int32Array },
+): void {
+  if (row.kind === 'sample') {
+    sampled[r] = sampleFromRow(logits, row);
+  } else if (row.kind === 'logprob') {
+    const score = logProbability(logits, row.tokenId);
+    logprobs[r] = score.logprob;
+    argmax[r] = score.argmax;
   }
 }

@@ -1,3 +1,4 @@
+export type { SampleRow, TokenMask } from '@hearth/core';
 export type { Candidates } from './candidates/candidates.ts';
 export { NoTokenAllowedError } from './no-token-allowed-error.ts';
 export { resolveSamplingParams } from './params/resolve-sampling-params.ts';
@@ -8,9 +9,9 @@ export type {
   Processor,
   SamplingContext,
   SamplingHistory,
-  TokenMask,
 } from './processors/processor.ts';
 export { createTokenMask } from './processors/token-mask.ts';
+export { sampleFromRow } from './sample-row.ts';
 export {
   createSampler,
   type Sample,

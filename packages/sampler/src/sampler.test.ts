@@ -239,11 +239,12 @@ describe('bad input', () => {
 });
 
 describe('the row of a backend that samples', () => {
-  const row = (params: SamplingParams) => createSampler(params, { vocabSize: 8 }).sampleRow(7);
+  const history = { promptTokenIds: [1, 2], completionTokenIds: [3] };
+  const row = (params: SamplingParams) => createSampler(params, { vocabSize: 8 }).sampleRow(history);
 
-  it('has the parameters, resolved', () => {
+  it('has the parameters, resolved, and the history', () => {
     const params = { temperature: 0.5, topK: -1, topP: 0.9, minP: 0.1, seed: -1, choiceIndex: 2 };
-    expect(row(params)).toEqual({ ...params, topK: 0, seed: 2n ** 64n - 1n, numCompletionTokens: 7 });
+    expect(row(params)).toMatchObject({ ...params, topK: 0, seed: 2n ** 64n - 1n, ...history });
     // Off, however they are written.
     expect(row({ repetitionPenalty: 2, repetitionWindow: 0, logitBias: {}, typicalP: 1 })).toBeDefined();
   });
@@ -261,6 +262,6 @@ describe('the row of a backend that samples', () => {
 
   it('cannot say processors of the caller', () => {
     const processors = [{ stage: 'candidates', name: 'none', process: () => {} } as const];
-    expect(createSampler({}, { vocabSize: 8, processors }).sampleRow(0)).toBeUndefined();
+    expect(createSampler({}, { vocabSize: 8, processors }).sampleRow(history)).toBeUndefined();
   });
 });

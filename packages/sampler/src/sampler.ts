@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type SampleRow } from '@hearth/core';
+import { InvalidArgumentError, type SampleRow, type TokenMask } from '@hearth/core';
 import { argmax } from './candidates/argmax.ts';
 import { selectCandidates } from './candidates/select-candidates.ts';
 import { drawCandidate } from './draw-candidate.ts';
@@ -8,7 +8,7 @@ import { buildPipeline, type Pipeline } from './order.ts';
 import { describeValue, invalidField } from './params/check.ts';
 import { resolveSamplingParams } from './params/resolve-sampling-params.ts';
 import type { ResolvedSamplingParams, SamplingParams } from './params/sampling-params.ts';
-import type { Processor, SamplingContext, SamplingHistory, TokenMask } from './processors/processor.ts';
+import type { Processor, SamplingContext, SamplingHistory } from './processors/processor.ts';
 import { GREEDY_TEMPERATURE, NEGLIGIBLE_SCALED_LOGIT, temperatureDivisor } from './processors/temperature.ts';
 import { tokenMask } from './processors/token-mask.ts';
 import { uniformDraw } from './random/uniform-draw.ts';
@@ -55,7 +55,7 @@ export class Sampler {
   readonly #pipeline: Pipeline;
   readonly #isGreedy: boolean;
   readonly #alwaysCopies: boolean;
-  readonly #needsMoreThanRow: boolean;
+  readonly #needsLogits: boolean;
 
   /** Use `createSampler`. */
   constructor(params: SamplingParams, { vocabSize, processors = [] }: SamplerOptions) {
@@ -66,7 +66,7 @@ export class Sampler {
     this.#isGreedy = this.params.temperature < GREEDY_TEMPERATURE;
     this.#alwaysCopies = this.#pipeline.logitSteps.some(({ processor }) => processor !== tokenMask);
     const { typicalP, logprobs } = this.params;
-    this.#needsMoreThanRow = this.#alwaysCopies || typicalP < 1 || logprobs !== undefined || processors.length > 0;
+    this.#needsLogits = this.#alwaysCopies || typicalP < 1 || logprobs !== undefined || processors.length > 0;
   }
 
   /** The 64-bit seed in use, 0 to 2^64 - 1: the one given (modulo 2^64), or the random one that was drawn. */
@@ -75,14 +75,15 @@ export class Sampler {
   }
 
   /**
-   * The choice of the next token as parameters of one row, for a backend that samples inside its step (`canSampleInStep`): it
-   * gives the token that `sample` gives without a mask. Undefined where more is asked for than such a row can say: biases,
-   * penalties, typical-p, log-probabilities, processors of the caller's own.
+   * The choice of the next token as one row of a step, for a backend that samples inside its steps (`canSampleInStep`): it
+   * gives the token that `sample` gives for the same history and options. Undefined where that needs the logits in
+   * JavaScript: for log-probabilities, and for processors of the caller's own.
    */
-  sampleRow(numCompletionTokens: number): SampleRow | undefined {
-    if (this.#needsMoreThanRow) return undefined;
-    const { temperature, topK, topP, minP, seed, choiceIndex } = this.params;
-    return { temperature, topK, topP, minP, seed, choiceIndex, numCompletionTokens };
+  sampleRow(history: SamplingHistory, { mask }: SampleOptions = {}): SampleRow | undefined {
+    if (this.#needsLogits || mask !== undefined) return undefined;
+    const { logprobs: _, ...params } = this.params;
+    const { promptTokenIds, completionTokenIds } = history;
+    return { ...params, promptTokenIds, completionTokenIds, mask };
   }
 
   /**

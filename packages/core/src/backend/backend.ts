@@ -3,6 +3,7 @@ import type { Program } from '../program/program.ts';
 import type { Quantizer } from '../quantize/quantizer.ts';
 import type { WeightDtype } from '../tensor/dtypes.ts';
 import type { FileMapper } from './files.ts';
+import type { StepOutput } from './step-output.ts';
 import type { LoadWeightsOptions, WeightSource, WeightSpec, Weights } from './weights.ts';
 
 /** Version of the numerics contract (docs/numerics.md). Part of saved sessions and fingerprints. */
@@ -49,7 +50,7 @@ export interface BackendInfo {
   readonly numThreads: number;
   readonly weightDtypes: readonly WeightDtype[];
   readonly cacheDtypes: readonly CacheDtype[];
-  /** Whether `step` takes the output kind `sample`. */
+  /** Whether `step` takes output rows of the kind `sample`. */
   readonly canSampleInStep: boolean;
 }
 
@@ -100,35 +101,16 @@ export interface StepOptions {
   readonly profile?: boolean;
 }
 
-/** What the wanted rows are reduced to before they reach JavaScript. */
-export type StepOutput =
-  | { readonly kind: 'logits' }
-  | { readonly kind: 'hidden' }
-  /** Log-probability (f32 log-softmax of the raw logits) of one given id per output row, and the argmax. */
-  | { readonly kind: 'logprobs'; readonly tokenIds: Int32Array }
-  | { readonly kind: 'sample'; readonly rows: readonly SampleRow[] };
-
-/** Sampling of one output row inside the step. Same definitions as @hearth/sampler, same bits. */
-export interface SampleRow {
-  readonly temperature: number;
-  readonly topK: number;
-  readonly topP: number;
-  readonly minP: number;
-  readonly seed: bigint;
-  readonly choiceIndex: number;
-  readonly numCompletionTokens: number;
-}
-
 export interface StepResult {
-  /** [numOutputRows, vocabSize] for `logits`. Valid until the next step of the same executable; copy to keep. */
+  /** [numOutputRows, vocabSize] for `logits` and `rows`. Valid until the next step of the same executable; copy to keep. */
   readonly logits?: Float32Array;
   /** [numOutputRows, hiddenSize] for `hidden`. Valid until the next step. */
   readonly hidden?: Float32Array;
-  /** [numOutputRows] for `logprobs`. */
+  /** [numOutputRows] for `rows`: NaN where not asked for. */
   readonly logprobs?: Float32Array;
-  /** [numOutputRows] for `logprobs`; ties go to the lower id. */
+  /** [numOutputRows] for `rows`: -1 where no log-probability was asked for; ties go to the lower id. */
   readonly argmax?: Int32Array;
-  /** [numOutputRows] for `sample`. */
+  /** [numOutputRows] for `rows`: -1 where not asked for, -2 where the mask allows no token. */
   readonly sampled?: Int32Array;
   /** By boundary name, for programs with captures: [rows, width]. */
   readonly captures?: ReadonlyMap<string, Float32Array>;

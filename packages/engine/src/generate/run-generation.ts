@@ -98,8 +98,9 @@ export class GenerationRun {
   /** How the next token is chosen: within the step where that is possible, else from the logits. Both choose the same. */
   #chooseToken(take: (sample: Sample) => void): Pick<ComputeOptions, 'sample' | 'onSampled' | 'onLogits'> {
     const { samplesInStep, plan } = this.#options;
+    const history = { promptTokenIds: this.#promptTokenIds, completionTokenIds: this.#completion.tokenIds };
     const isInStep = samplesInStep && plan.mask === undefined;
-    const sample = isInStep ? this.#sampler.sampleRow(this.#completion.tokenIds.length) : undefined;
+    const sample = isInStep ? this.#sampler.sampleRow(history) : undefined;
     if (sample) return { sample, onSampled: (tokenId) => take({ tokenId }) };
     return { onLogits: (logits) => take(this.#sample(logits)) };
   }

@@ -74,9 +74,9 @@ describe.skipIf(!hasKernels())('sampling within the step', () => {
     { seed: 3, topK: 1, choiceIndex: 4 },
   ])('gives the tokens of the TypeScript sampler: %o', async (options) => {
     const [inStep, apart, reference] = await generate(options);
-    expect(inStep!.kinds).toEqual(['sample']);
+    expect(inStep!.kinds).toEqual(['rows']);
     expect(apart!.kinds).toEqual(['logits']);
-    expect(reference!.kinds).toEqual(['logits']);
+    expect(reference!.kinds).toEqual(['rows']);
     expect(inStep!.tokenIds).toHaveLength(24);
     expect(apart).toMatchObject({ text: inStep!.text, tokenIds: inStep!.tokenIds });
     expect(reference).toMatchObject({ text: inStep!.text, tokenIds: inStep!.tokenIds });

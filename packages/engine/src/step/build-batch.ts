@@ -20,8 +20,8 @@ export function numOutputRows(step: SequenceStep): number {
 
 /** What the output rows of a step are reduced to. */
 export function stepOutput({ targets, sample }: SequenceStep): StepOutput {
-  if (targets) return { kind: 'logprobs', tokenIds: targets };
-  return sample ? { kind: 'sample', rows: [sample] } : { kind: 'logits' };
+  if (targets) return { kind: 'rows', rows: Array.from(targets, (tokenId) => ({ kind: 'logprob', tokenId })) };
+  return sample ? { kind: 'rows', rows: [{ kind: 'sample', ...sample }] } : { kind: 'logits' };
 }
 
 /**

@@ -196,8 +196,8 @@ export class StepLoop {
       const numRows = numOutputRows(step);
       try {
         if (profile) onProfile?.(profile, batch);
-        if (logprobs && argmax) onScores?.({ logprobs, argmax });
-        else if (sampled) onSampled?.(sampled[row]!);
+        if (step.targets && logprobs && argmax) onScores?.({ logprobs, argmax });
+        else if (step.sample && sampled) onSampled?.(sampled[row]!);
         else onLogits?.(logits.subarray(row * vocabSize, (row + numRows) * vocabSize));
         settle.resolve();
       } catch (error) {

@@ -5,6 +5,7 @@ import {
   type Batch,
   type CompileOptions,
   checkBatch,
+  checkRowOutputs,
   DisposedError,
   type Executable,
   type FileMapper,
@@ -12,6 +13,7 @@ import {
   InvalidModelError,
   type LoadWeightsOptions,
   type Program,
+  type RowOutput,
   type StepOptions,
   type StepResult,
   throwIfAborted,
@@ -20,6 +22,7 @@ import {
   type WeightSpec,
   type Weights,
 } from '@hearth/core';
+import { sampleFromRow } from '@hearth/sampler';
 import { FakeCache } from './fake-cache.ts';
 
 /** The token that follows a context, or the whole row of logits. */
@@ -29,6 +32,8 @@ export interface FakeBackendOptions {
   /** Called for every wanted row with the tokens that it sees, which are read out of the paged cache. */
   readonly next: FakeModelFunction;
   readonly fileMapper?: FileMapper;
+  /** Whether its steps sample (`BackendInfo.canSampleInStep`). Default: false. */
+  readonly canSampleInStep?: boolean;
 }
 
 /**
@@ -38,14 +43,7 @@ export interface FakeBackendOptions {
  * cache holds token ids, so a mistake in block tables, truncation or recomputation changes what is generated.
  */
 export class FakeBackend implements Backend {
-  readonly info: BackendInfo = {
-    kind: 'reference',
-    variant: 'fake',
-    numThreads: 1,
-    weightDtypes: ['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1'],
-    cacheDtypes: ['f32', 'f16'],
-    canSampleInStep: false,
-  };
+  readonly info: BackendInfo;
   readonly fileMapper: FileMapper;
   readonly next: FakeModelFunction;
   /** Every batch that was run, in order, whether or not the step succeeded. */
@@ -61,6 +59,14 @@ export class FakeBackend implements Backend {
 
   constructor(options: FakeBackendOptions) {
     this.next = options.next;
+    this.info = {
+      kind: 'reference',
+      variant: 'fake',
+      numThreads: 1,
+      weightDtypes: ['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1'],
+      cacheDtypes: ['f32', 'f16'],
+      canSampleInStep: options.canSampleInStep ?? false,
+    };
     this.fileMapper = options.fileMapper ?? {
       open: async (path) => {
         throw new InvalidModelError(`The fake backend has no files, so it cannot open ${path}.`);
@@ -129,16 +135,20 @@ class FakeExecutable implements Executable {
     if (this.#running) throw new InvalidArgumentError('Another step is running.');
     checkBatch(batch, this.program, { ...this.#options, ...this.#options.cache });
     const output = options.output ?? { kind: 'logits' };
-    if (output.kind !== 'logits' && output.kind !== 'logprobs') {
-      throw new UnsupportedError(`The fake backend has no output ${output.kind}.`);
+    if (output.kind === 'hidden') throw new UnsupportedError('The fake backend has no hidden rows.');
+    if (output.kind === 'rows') {
+      checkRowOutputs(output.rows, batch.outputRows.length, this.program.vocabSize);
+      if (!this.#backend.info.canSampleInStep && output.rows.some(({ kind }) => kind === 'sample')) {
+        throw new UnsupportedError('The fake backend samples only when it was made with canSampleInStep.');
+      }
     }
     this.#running = this.#run(batch, options.signal);
     try {
       const logits = (await this.#running) as Float32Array;
-      if (output.kind === 'logprobs') return scoreRows(logits, output.tokenIds, this.program.vocabSize);
-      if (!options.profile) return { logits };
+      const result = { logits, ...(output.kind === 'rows' && reduceRows(logits, output.rows, this.program.vocabSize)) };
+      if (!options.profile) return result;
       this.#backend.profiled++;
-      return { logits, profile: this.program.ops.map((_, op) => ({ op, nanoseconds: fakeOpNanoseconds })) };
+      return { ...result, profile: this.program.ops.map((_, op) => ({ op, nanoseconds: fakeOpNanoseconds })) };
     } finally {
       this.#running = undefined;
     }
@@ -189,15 +199,18 @@ async function abortable(work: unknown, signal: AbortSignal | undefined): Promis
   }
 }
 
-/** Log-softmax of one token of each row, and the row's argmax. */
-function scoreRows(logits: Float32Array, tokenIds: Int32Array, vocabSize: number) {
-  const rows = Array.from(tokenIds, (_, row) => logits.subarray(row * vocabSize, (row + 1) * vocabSize));
-  const logprobs = rows.map((row, i) => {
+/** What is asked of each row: the log-softmax of a token and the argmax, or a sample. */
+function reduceRows(logits: Float32Array, rows: readonly RowOutput[], vocabSize: number) {
+  const logprobs = new Float32Array(rows.length).fill(Number.NaN);
+  const argmax = new Int32Array(rows.length).fill(-1);
+  const sampled = new Int32Array(rows.length).fill(-1);
+  for (const [r, wanted] of rows.entries()) {
+    const row = logits.subarray(r * vocabSize, (r + 1) * vocabSize);
+    if (wanted.kind === 'sample') sampled[r] = sampleFromRow(row, wanted);
+    if (wanted.kind !== 'logprob') continue;
     const total = row.reduce((sum, logit) => sum + Math.exp(logit), 0);
-    return row[tokenIds[i]!]! - Math.log(total);
-  });
-  return {
-    logprobs: Float32Array.from(logprobs),
-    argmax: Int32Array.from(rows, (row) => row.indexOf(Math.max(...row))),
-  };
+    logprobs[r] = row[wanted.tokenId]! - Math.log(total);
+    argmax[r] = row.indexOf(Math.max(...row));
+  }
+  return { logprobs, argmax, sampled };
 }

@@ -6,7 +6,7 @@
 #include "binding/addon_data.h"
 #include "binding/arguments.h"
 #include "binding/errors.h"
-#include "binding/sampling_rows.h"
+#include "binding/row_outputs.h"
 
 namespace hearth {
 namespace {
@@ -33,7 +33,7 @@ Napi::Value view_of(Napi::Env env, const std::shared_ptr<AlignedBuffer>& memory,
 }  // namespace
 
 void StepJob::run(ThreadPool& pool) {
-  outcome_ = run_step(state_.executable, pool, output, state_.logprob_tokens.data(), profile, state_.abort);
+  outcome_ = run_step(state_.executable, pool, output, profile, state_.abort);
   switch (outcome_.status) {
     case StepStatus::ok: return;
     case StepStatus::aborted: throw Failure(kAborted, "The operation was aborted.");
@@ -65,8 +65,7 @@ Napi::Function ExecutableObject::define(Napi::Env env) {
                          InstanceMethod<&ExecutableObject::abort>("abort"),
                          InstanceMethod<&ExecutableObject::output_view>("outputView"),
                          InstanceMethod<&ExecutableObject::copy_output>("copyOutput"),
-                         InstanceMethod<&ExecutableObject::read_logprobs>("readLogprobs"),
-                         InstanceMethod<&ExecutableObject::read_sampled>("readSampled"),
+                         InstanceMethod<&ExecutableObject::read_rows>("readRows"),
                          InstanceMethod<&ExecutableObject::read_capture>("readCapture"),
                          InstanceMethod<&ExecutableObject::op_nanoseconds>("opNanoseconds"),
                          InstanceAccessor<&ExecutableObject::bytes_per_block>("bytesPerBlock"),
@@ -101,8 +100,8 @@ ExecutableState& ExecutableObject::idle_state() const {
   return *state_;
 }
 
-/// step(batch: Batch, output: number, rows: Int32Array | Float64Array | undefined, profile: boolean): Promise<void>
-/// `rows`: a token id per output row for log-probabilities, the parameters of each (sampling_rows.h) to sample.
+/// step(batch: Batch, output: number, rows: Float64Array | undefined, profile: boolean): Promise<void>
+/// `rows`: what is wanted of each output row (row_outputs.h), for the output kind of that name.
 Napi::Value ExecutableObject::step(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     ExecutableState& s = idle_state();
@@ -112,7 +111,7 @@ Napi::Value ExecutableObject::step(const Napi::CallbackInfo& info) {
       require(info[0].IsObject(), "batch must be an object.");
       const Napi::Object batch = info[0].As<Napi::Object>();
       const int32_t output = int32_argument(info[1], "output");
-      require(output >= 0 && output <= static_cast<int32_t>(OutputKind::sample), "There is no output kind ", output, ".");
+      require(output >= 0 && output <= static_cast<int32_t>(OutputKind::rows), "There is no output kind ", output, ".");
 
       s.tables.clear();
       const Napi::Value tables = batch.Get("blockTables");
@@ -134,18 +133,9 @@ Napi::Value ExecutableObject::step(const Napi::CallbackInfo& info) {
 
       s.job.output = static_cast<OutputKind>(output);
       s.job.profile = boolean_argument(info[3], "profile");
-      if (s.job.output == OutputKind::logprobs) {
-        const Int32Span ids = int32_array_argument(info[2], "tokenIds");
-        require(ids.size == s.executable.batch.num_output_rows(), "tokenIds has ", ids.size, " entries for ",
-                s.executable.batch.num_output_rows(), " output rows.");
-        for (int64_t i = 0; i < ids.size; ++i) {
-          const int32_t id = ids.data[i];
-          require(id >= 0 && id < s.executable.program.vocab_size, "Token id ", id, " is outside the vocabulary of ",
-                  s.executable.program.vocab_size, ".");
-          s.logprob_tokens[i] = id;
-        }
-      } else if (s.job.output == OutputKind::sample) {
-        read_sample_rows(info[2], s.executable.batch.num_output_rows(), s.executable.sampling.params.data());
+      if (s.job.output == OutputKind::rows) {
+        read_row_outputs(info[2], s.executable.batch.num_output_rows(), s.executable.program.vocab_size,
+                         s.executable.row_outputs.wanted.data());
       }
       s.abort.store(false, std::memory_order_relaxed);
       s.job.keep = state_;
@@ -190,29 +180,21 @@ void ExecutableObject::copy_output(const Napi::CallbackInfo& info) {
   });
 }
 
-/// readLogprobs(logprobs: Float32Array, argmax: Int32Array): void. Both [rows of the last batch].
-void ExecutableObject::read_logprobs(const Napi::CallbackInfo& info) {
+/// readRows(logprobs: Float32Array, argmax: Int32Array, sampled: Int32Array): void. Each [rows of the last batch].
+void ExecutableObject::read_rows(const Napi::CallbackInfo& info) {
   guarded(info.Env(), [&] {
     const Executable& x = idle_state().executable;
     const FloatSpan logprobs = float_array_argument(info[0], "logprobs");
     const Int32Span argmax = int32_array_argument(info[1], "argmax");
+    const Int32Span sampled = int32_array_argument(info[2], "sampled");
     const int64_t rows = x.batch.num_output_rows();
-    require(logprobs.size == rows && argmax.size == rows, "The arrays must have ", rows, " entries.");
+    require(logprobs.size == rows && argmax.size == rows && sampled.size == rows, "The arrays must have ", rows, " entries.");
     for (int64_t row = 0; row < rows; ++row) {
-      logprobs.data[row] = x.row_logprobs[row].logprob;
-      const_cast<int32_t*>(argmax.data)[row] = x.row_logprobs[row].argmax;
+      const RowResult& result = x.row_outputs.results[row];
+      logprobs.data[row] = result.logprob;
+      const_cast<int32_t*>(argmax.data)[row] = result.argmax;
+      const_cast<int32_t*>(sampled.data)[row] = result.sampled;
     }
-  });
-}
-
-/// readSampled(tokenIds: Int32Array [rows of the last batch]): void
-void ExecutableObject::read_sampled(const Napi::CallbackInfo& info) {
-  guarded(info.Env(), [&] {
-    const Executable& x = idle_state().executable;
-    const Int32Span ids = int32_array_argument(info[0], "tokenIds");
-    const int64_t rows = x.batch.num_output_rows();
-    require(ids.size == rows, "tokenIds has ", ids.size, " entries for ", rows, " output rows.");
-    for (int64_t row = 0; row < rows; ++row) const_cast<int32_t*>(ids.data)[row] = x.sampling.token_ids[row];
   });
 }
 

@@ -37,7 +37,6 @@ struct ExecutableState {
   ExecutableState(Program program, std::shared_ptr<const Weights> weights, const ExecutableOptions& options, const KernelTable& kernels,
                   int num_threads)
       : executable(std::move(program), std::move(weights), options, kernels, num_threads),
-        logprob_tokens(options.max_output_rows, "batch"),
         job(*this) {
     tables.reserve(executable.program.cache_groups.size());
   }
@@ -47,7 +46,6 @@ struct ExecutableState {
   std::atomic<bool> abort{false};
   /// JavaScript thread only.
   bool is_running = false;
-  AlignedArray<int32_t> logprob_tokens;
   std::vector<BlockTableSpan> tables;
   StepJob job;
 };
@@ -66,8 +64,7 @@ class ExecutableObject : public Napi::ObjectWrap<ExecutableObject> {
   void abort(const Napi::CallbackInfo& info);
   Napi::Value output_view(const Napi::CallbackInfo& info);
   void copy_output(const Napi::CallbackInfo& info);
-  void read_logprobs(const Napi::CallbackInfo& info);
-  void read_sampled(const Napi::CallbackInfo& info);
+  void read_rows(const Napi::CallbackInfo& info);
   Napi::Value read_capture(const Napi::CallbackInfo& info);
   Napi::Value op_nanoseconds(const Napi::CallbackInfo& info);
   Napi::Value bytes_per_block(const Napi::CallbackInfo& info);

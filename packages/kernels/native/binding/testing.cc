@@ -5,7 +5,7 @@
 
 #include "binding/arguments.h"
 #include "binding/errors.h"
-#include "binding/sampling_rows.h"
+#include "binding/row_outputs.h"
 #include "kernels/dispatch.h"
 #include "runtime/aligned_buffer.h"
 #include "runtime/allocation_counter.h"
@@ -92,17 +92,18 @@ Napi::Value float_to_half(const Napi::CallbackInfo& info) {
   });
 }
 
-/// sample(variant, logits: Float32Array, row: Float64Array): number. One row as the output kind `sample` takes it; -1 when a
-/// logit is not finite.
+/// sample(variant, logits: Float32Array, row: Float64Array): number. One output row of the kind `sample`; -1 when a logit is
+/// not finite.
 Napi::Value sample(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     const KernelTable& kernels = choose_variant(string_argument(info[0], "variant")).kernels();
     const FloatSpan logits = float_array_argument(info[1], "logits");
     require(logits.size > 0, "logits is empty.");
-    SamplingParams params;
-    read_sample_rows(info[2], 1, &params);
+    RowOutput row;
+    read_row_outputs(info[2], 1, logits.size, &row);
+    require(row.kind == RowOutputKind::sample, "The row is not to be sampled.");
     const AlignedBuffer scratch(sampling_scratch_bytes(logits.size), "sampling");
-    return Napi::Number::New(info.Env(), kernels.sample(logits.data, logits.size, params, scratch.data()));
+    return Napi::Number::New(info.Env(), kernels.sample(logits.data, logits.size, row.sampling, scratch.data()));
   });
 }
 

@@ -125,9 +125,8 @@ Executable::Executable(Program unchecked, std::shared_ptr<const Weights> all_wei
       kernels(kernel_table),
       cache(program.cache_layers, options.cache),
       batch(batch_limits(program, options)),
-      row_logprobs(options.max_output_rows, "log-probabilities"),
       op_nanoseconds(static_cast<int64_t>(program.ops.size()), "profile"),
-      sampling(options.max_output_rows, program.vocab_size, num_threads),
+      row_outputs(options.max_output_rows, program.vocab_size, num_threads),
       num_ops_for_hidden(count_ops_for_hidden(program)) {
   constexpr int64_t kFloat = sizeof(float);
   for (const RowKind rows : {RowKind::tokens, RowKind::outputs}) {

@@ -13,13 +13,13 @@
 #include "runtime/thread_pool.h"
 #include "step/batch.h"
 #include "step/moe_scratch.h"
-#include "step/run_sampling.h"
+#include "step/row_outputs.h"
 #include "weights/weights.h"
 
 namespace hearth {
 
 /// What a step reduces the wanted rows to. Numbers as in src/addon-types.ts.
-enum class OutputKind : int32_t { logits = 0, hidden = 1, logprobs = 2, sample = 3 };
+enum class OutputKind : int32_t { logits = 0, hidden = 1, rows = 2 };
 
 enum class StepStatus { ok, aborted, not_finite };
 
@@ -77,7 +77,6 @@ struct Executable {
   /// Where logits and hidden rows go when their views are not whole buffers of the arena; null otherwise.
   std::shared_ptr<AlignedBuffer> logits_copy;
   std::shared_ptr<AlignedBuffer> hidden_copy;
-  AlignedArray<RowLogprob> row_logprobs;
   /// By capture, [capacity, width].
   std::vector<AlignedArray<float>> captures;
   /// Nanoseconds by op, of a step that was asked for it.
@@ -92,15 +91,14 @@ struct Executable {
   AlignedArray<float> attention_states;
   std::vector<QueryTile> query_tiles;
   MoeScratch moe;
-  SamplingMemory sampling;
+  RowOutputMemory row_outputs;
 
   /// Ops that a step has to run when only hidden rows are wanted: those before the head.
   int64_t num_ops_for_hidden = 0;
 };
 
-/// Runs the program over `executable.batch` on all threads of the pool. `abort` is looked at between ops. Token ids of
-/// `logprob_tokens` [output rows] are those whose log-probabilities are wanted; checked by the caller.
-StepOutcome run_step(Executable& executable, ThreadPool& pool, OutputKind output, const int32_t* logprob_tokens, bool profile,
-                     const std::atomic<bool>& abort);
+/// Runs the program over `executable.batch` on all threads of the pool, and reduces its rows to what `executable.row_outputs`
+/// wants of them when the output kind is `rows`. `abort` is looked at between ops.
+StepOutcome run_step(Executable& executable, ThreadPool& pool, OutputKind output, bool profile, const std::atomic<bool>& abort);
 
 }  // namespace hearth

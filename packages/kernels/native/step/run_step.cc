@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "step/executable.h"
+#include "step/row_outputs.h"
 #include "step/run_attention.h"
 #include "step/run_linear.h"
 #include "step/run_moe.h"
-#include "step/run_sampling.h"
 #include "step/step_context.h"
 
 namespace hearth {
@@ -162,30 +162,19 @@ void copy_rows(const Executable& x, const View& view, const AlignedBuffer& to) {
   }
 }
 
-void finish_outputs(StepContext& step, OutputKind output, const int32_t* logprob_tokens) {
+void finish_outputs(StepContext& step, OutputKind output) {
   Executable& x = step.executable;
-  switch (output) {
-    case OutputKind::logits:
-      if (x.logits_copy != nullptr) copy_rows(x, x.program.logits, *x.logits_copy);
-      break;
-    case OutputKind::hidden:
-      if (x.hidden_copy != nullptr) copy_rows(x, x.program.hidden, *x.hidden_copy);
-      break;
-    case OutputKind::logprobs:
-      step.pool.parallel_for(x.batch.num_output_rows(), [&](int64_t row, int) {
-        x.row_logprobs[row] = x.kernels.row_logprob(x.row(x.program.logits, row), x.program.vocab_size, logprob_tokens[row]);
-      });
-      break;
-    case OutputKind::sample:
-      run_sampling(step);
-      break;
+  if (output == OutputKind::hidden) {
+    if (x.hidden_copy != nullptr) copy_rows(x, x.program.hidden, *x.hidden_copy);
+    return;
   }
+  if (x.logits_copy != nullptr) copy_rows(x, x.program.logits, *x.logits_copy);
+  if (output == OutputKind::rows) reduce_output_rows(step);
 }
 
 }  // namespace
 
-StepOutcome run_step(Executable& x, ThreadPool& pool, OutputKind output, const int32_t* logprob_tokens, bool profile,
-                     const std::atomic<bool>& abort) {
+StepOutcome run_step(Executable& x, ThreadPool& pool, OutputKind output, bool profile, const std::atomic<bool>& abort) {
   StepContext step(x, pool);
   OpRunner runner(step);
   pool.wake();
@@ -200,7 +189,7 @@ StepOutcome run_step(Executable& x, ThreadPool& pool, OutputKind output, const i
     if (!step.is_finite()) return {StepStatus::not_finite, op, step.is_sum_not_finite()};
   }
   if (profile) std::fill(x.op_nanoseconds.data() + num_ops_to_run, x.op_nanoseconds.data() + num_ops, 0.0);
-  finish_outputs(step, output, logprob_tokens);
+  finish_outputs(step, output);
   // Sampling looks at every logit again, also at those that no op has written.
   if (!step.is_finite()) return {StepStatus::not_finite, num_ops - 1, false};
   return {};

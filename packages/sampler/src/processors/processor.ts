@@ -1,3 +1,4 @@
+import type { TokenMask } from '@hearth/core';
 import type { Candidates } from '../candidates/candidates.ts';
 
 /** The tokens of the sequence so far. Nothing else of the past has any influence on the next sample. */
@@ -5,12 +6,6 @@ export interface SamplingHistory {
   readonly promptTokenIds: ArrayLike<number>;
   readonly completionTokenIds: ArrayLike<number>;
 }
-
-/**
- * Allowed tokens as bits: bit `id % 32` of word `id / 32 | 0` is set where `id` is allowed. At least
- * ceil(vocabSize / 32) words; bits past the vocabulary are ignored. The layout of grammar engines such as XGrammar.
- */
-export type TokenMask = Uint32Array | Int32Array;
 
 /** What processors may look at besides the logits. */
 export interface SamplingContext extends SamplingHistory {

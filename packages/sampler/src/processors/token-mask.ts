@@ -1,6 +1,6 @@
-import { InvalidArgumentError } from '@hearth/core';
+import { InvalidArgumentError, type TokenMask } from '@hearth/core';
 import { describeValue, invalidField } from '../params/check.ts';
-import type { LogitProcessor, TokenMask } from './processor.ts';
+import type { LogitProcessor } from './processor.ts';
 
 const ALL_ALLOWED = 0xffffffff;
 

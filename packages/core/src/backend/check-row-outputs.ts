@@ -1,0 +1,75 @@
+import { InvalidArgumentError } from '../errors/errors.ts';
+import type { RowOutput, SampleRow } from './step-output.ts';
+
+const LARGEST_FLOAT = (2 - 2 ** -23) * 2 ** 127;
+
+interface Range {
+  readonly least: number;
+  readonly most: number;
+  readonly isWhole?: boolean;
+}
+
+/** Both ends included. Whole numbers are exact up to 2^53. */
+const ranges = {
+  temperature: { least: 0, most: Number.MAX_VALUE },
+  topK: { least: 0, most: Number.MAX_SAFE_INTEGER, isWhole: true },
+  topP: { least: 0, most: 1 },
+  minP: { least: 0, most: 1 },
+  typicalP: { least: 0, most: 1 },
+  repetitionPenalty: { least: 2 ** -126, most: LARGEST_FLOAT },
+  repetitionWindow: { least: -1, most: Number.MAX_SAFE_INTEGER, isWhole: true },
+  frequencyPenalty: { least: -2, most: 2 },
+  presencePenalty: { least: -2, most: 2 },
+  choiceIndex: { least: 0, most: 2 ** 32 - 1, isWhole: true },
+} as const satisfies { readonly [Field in keyof SampleRow]?: Range };
+const rangedFields = Object.keys(ranges) as (keyof typeof ranges)[];
+
+/**
+ * Checks what is asked of the output rows of a step, but for the ids of histories and biases, which whoever walks them checks.
+ * Every backend calls it before a step that has the output kind `rows`.
+ * @throws InvalidArgumentError that names the row, the field and the value
+ */
+export function checkRowOutputs(rows: readonly RowOutput[], numOutputRows: number, vocabSize: number): void {
+  if (rows.length !== numOutputRows) {
+    throw new InvalidArgumentError(
+      `rows must say what is wanted of each of the ${numOutputRows} output rows, but has ${rows.length} entries.`,
+    );
+  }
+  for (const [index, row] of rows.entries()) {
+    if (row.kind === 'logprob') checkTokenId(row.tokenId, index, vocabSize);
+    else if (row.kind === 'sample') checkSampleRow(row, index, vocabSize);
+  }
+}
+
+function checkTokenId(tokenId: number, index: number, vocabSize: number): void {
+  if (Number.isInteger(tokenId) && tokenId >= 0 && tokenId < vocabSize) return;
+  throw new InvalidArgumentError(
+    `Token id ${tokenId} of output row ${index} is outside the vocabulary of ${vocabSize}.`,
+  );
+}
+
+function checkSampleRow(row: SampleRow, index: number, vocabSize: number): void {
+  for (const field of rangedFields) {
+    const { least, most, isWhole = false }: Range = ranges[field];
+    const value = row[field];
+    if (value >= least && value <= most && (!isWhole || Number.isInteger(value))) continue;
+    const kind = isWhole ? 'a whole number' : 'a number';
+    throw new InvalidArgumentError(
+      `${field} of output row ${index} must be ${kind} from ${least} to ${most}, got ${value}.`,
+      { details: { field, least, most, received: value } },
+    );
+  }
+  const { seed, mask } = row;
+  if (typeof seed !== 'bigint' || seed < 0n || seed >= 2n ** 64n) {
+    throw new InvalidArgumentError(
+      `seed of output row ${index} must be a bigint from 0 to 2^64 - 1, got ${String(seed)}.`,
+    );
+  }
+  const numWords = Math.ceil(vocabSize / 32);
+  if (mask === undefined) return;
+  if (!(mask instanceof Uint32Array || mask instanceof Int32Array) || mask.length < numWords) {
+    throw new InvalidArgumentError(
+      `mask of output row ${index} must be a Uint32Array or Int32Array of at least ${numWords} words for ${vocabSize} tokens, got ${mask?.length} words.`,
+    );
+  }
+}

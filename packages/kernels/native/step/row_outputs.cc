@@ -1,0 +1,34 @@
+#include "step/row_outputs.h"
+
+#include <cmath>
+
+#include "step/step_context.h"
+
+namespace hearth {
+
+RowOutputMemory::RowOutputMemory(int64_t max_output_rows, int64_t vocab_size, int num_threads)
+    : wanted(max_output_rows, "output rows"),
+      results(max_output_rows, "output rows"),
+      scratch(checked_byte_size(num_threads, sampling_scratch_bytes(vocab_size), "sampling"), "sampling") {}
+
+void reduce_output_rows(StepContext& step) {
+  const Executable& x = step.executable;
+  const int64_t vocab_size = x.program.vocab_size;
+  step.pool.parallel_for(step.num_rows(RowKind::outputs), [&](int64_t row, int thread) {
+    const float* logits = x.row(x.program.logits, row);
+    const RowOutput& wanted = x.row_outputs.wanted[row];
+    RowResult result = {NAN, -1, -1};
+    if (wanted.kind == RowOutputKind::logprob) {
+      const RowLogprob score = x.kernels.row_logprob(logits, vocab_size, wanted.token_id);
+      result.logprob = score.logprob;
+      result.argmax = score.argmax;
+    } else if (wanted.kind == RowOutputKind::sample) {
+      uint8_t* scratch = x.row_outputs.scratch.data() + thread * sampling_scratch_bytes(vocab_size);
+      result.sampled = x.kernels.sample(logits, vocab_size, wanted.sampling, scratch);
+      if (result.sampled < 0) step.mark_not_finite();
+    }
+    x.row_outputs.results[row] = result;
+  });
+}
+
+}  // namespace hearth
