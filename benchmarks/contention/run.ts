@@ -48,10 +48,12 @@ async function measure(runners: readonly Runner[]): Promise<Times[]> {
   const times = runners.map((): Times => ({ alone: [], beside: [] }));
   for (const runner of runners) await runner.ask(question);
   for (let round = 0; round < rounds; round++) {
-    for (const [index, runner] of runners.entries()) times[index]!.alone.push(await runner.ask(question));
+    for (const [index, runner] of runners.entries())
+      times[index]!.alone.push((await runner.ask(question)).milliseconds);
     const busyLoop = await BusyLoop.start();
     try {
-      for (const [index, runner] of runners.entries()) times[index]!.beside.push(await runner.ask(question));
+      for (const [index, runner] of runners.entries())
+        times[index]!.beside.push((await runner.ask(question)).milliseconds);
     } finally {
       await busyLoop.stop();
     }

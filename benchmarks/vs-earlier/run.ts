@@ -52,7 +52,7 @@ for (const [name, cells] of byModel) {
 }
 
 async function measure(cell: Cell, now: Runner, then: Runner) {
-  const ask = (runner: Runner, round: number) => runner.ask(questionOf(cell, round));
+  const ask = async (runner: Runner, round: number) => (await runner.ask(questionOf(cell, round))).milliseconds;
   const taken = await alternate<Runner>([[now], [then]], ask, { rounds });
   return measured(cell, taken.get(now)!, taken.get(then)!, 'plain');
 }

@@ -25,6 +25,12 @@ describe('alternate', () => {
     expect(Object.fromEntries(taken)).toEqual({ a: [1, 1, 1], b: [2, 2, 2] });
   });
 
+  it('counts every round of players that are warm', async () => {
+    const { order, taken } = await play({ a: 1, b: 2 }, { rounds: 2, warms: false });
+    expect(order).toBe('abab');
+    expect(taken.get('a')).toHaveLength(2);
+  });
+
   it('tells the round, the same to all', async () => {
     const rounds: string[] = [];
     const ask = async (player: string, round: number) => {

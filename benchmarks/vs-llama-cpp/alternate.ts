@@ -7,6 +7,8 @@ export interface AlternateOptions {
   readonly shareEnds?: number;
   /** ... unless it would end after this. */
   readonly budgetEnds?: number;
+  /** Whether a round that does not count warms everybody. Default: true. */
+  readonly warms?: boolean;
   /** Milliseconds. */
   readonly now?: () => number;
 }
@@ -16,7 +18,7 @@ const hopeless = 1.25;
 
 /**
  * Asks players in turn, A B C A B C ..., and keeps what each took, round by round. The first round warms everybody and does
- * not count. Rounds end early when the next one, taking as long as the last, would end too late.
+ * not count, unless they are warm. Rounds end early when the next one, taking as long as the last, would end too late.
  *
  * @param sides players of one side, of which the best counts in the end: one that is clearly slower than another leaves after
  * the first counted round
@@ -26,12 +28,18 @@ const hopeless = 1.25;
 export async function alternate<Player>(
   sides: readonly (readonly Player[])[],
   ask: (player: Player, round: number) => Promise<number>,
-  { rounds, shareEnds = Infinity, budgetEnds = Infinity, now = () => performance.now() }: AlternateOptions,
+  {
+    rounds,
+    shareEnds = Infinity,
+    budgetEnds = Infinity,
+    warms = true,
+    now = () => performance.now(),
+  }: AlternateOptions,
 ): Promise<Map<Player, number[]>> {
   let playing = sides.map((side) => [...side]);
   const taken = new Map<Player, number[]>(sides.flat().map((player) => [player, []]));
   let begin = now();
-  for (const player of playing.flat()) await ask(player, 0);
+  if (warms) for (const player of playing.flat()) await ask(player, 0);
   for (let round = 0; round < rounds; round++) {
     const last = now() - begin;
     begin = now();

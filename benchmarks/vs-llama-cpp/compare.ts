@@ -51,11 +51,11 @@ export async function compare(cells: readonly Cell[], numLater: number, options:
     for (const [index, cell] of cells.entries()) {
       const left = budgetEnds - performance.now();
       const shareEnds = performance.now() + left / (cells.length - index + numLater);
-      const ask = (player: Player, round: number) => {
+      const ask = async (player: Player, round: number) => {
         const question = questionOf(cell, round);
-        return player === 'hearth'
-          ? hearth.ask(question)
-          : peer.ask({ ...question, flashAttention: player === 'flash' });
+        const isPeer = player !== 'hearth';
+        const asked = isPeer ? peer.ask({ ...question, flashAttention: player === 'flash' }) : hearth.ask(question);
+        return (await asked).milliseconds;
       };
       const peers: readonly PeerAttention[] = ['plain', 'flash'];
       const taken = left > 0 && (await alternate<Player>([['hearth'], peers], ask, { rounds, shareEnds, budgetEnds }));

@@ -1,3 +1,4 @@
+import { plusMinus, table } from '../markdown-table.ts';
 import type { FormatName } from '../synthetic/formats.ts';
 import { aimedCells, type Cell } from './aims.ts';
 import { type MeasuredCell, type Results, verdictOf } from './results.ts';
@@ -59,9 +60,9 @@ function figureTable(cells: readonly MeasuredCell[]): string {
     const verdict = verdictOf(cell);
     return [
       ...[cell.shape, cell.format, placeOf(cell)],
-      `${cell.hearth.toFixed(1)} ${percent(cell.hearthSpread)}`,
-      `${cell.peer.toFixed(1)} ${percent(cell.peerSpread)} (${cell.peerAttention})`,
-      `${cell.ratio.toFixed(2)} ${percent(cell.spread)}`,
+      `${cell.hearth.toFixed(1)} ${plusMinus(cell.hearthSpread)}`,
+      `${cell.peer.toFixed(1)} ${plusMinus(cell.peerSpread)} (${cell.peerAttention})`,
+      `${cell.ratio.toFixed(2)} ${plusMinus(cell.spread)}`,
       `${cell.rounds}`,
       ...[cell.aim ?? '', cell.least ?? '', verdict ? verdicts[verdict] : ''].map(String),
     ];
@@ -75,13 +76,4 @@ export function placeOf({ phase, context }: Cell): string {
 
 function isSamePlace(a: Cell, b: Cell): boolean {
   return a.shape === b.shape && a.format === b.format && a.phase === b.phase && a.context === b.context;
-}
-
-function percent(share: number): string {
-  return `±${(100 * share).toFixed(0)}%`;
-}
-
-function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [line(columns), `|${'---|'.repeat(columns.length)}`, ...rows.map(line)].join('\n');
 }

@@ -41,11 +41,14 @@ export interface RunnerSettings {
   readonly peerEntry?: string;
 }
 
-/** Answers questions until the parent disconnects. */
-export function serve(ready: Ready, answer: (question: Question) => Promise<number>): void {
-  process.on('message', (question: Question) => {
+/** Answers questions until the parent disconnects. Benchmarks with questions of their own name their types. */
+export function serve<Asked = Question, Answered = Answer>(
+  ready: Ready,
+  answer: (question: Asked) => Promise<Answered>,
+): void {
+  process.on('message', (question: Asked) => {
     answer(question).then(
-      (milliseconds) => process.send?.({ milliseconds } satisfies Answer),
+      (answered) => process.send?.(answered),
       (error) => {
         console.error(error);
         process.exit(1);
@@ -56,6 +59,6 @@ export function serve(ready: Ready, answer: (question: Question) => Promise<numb
   process.send?.(ready);
 }
 
-export function settings(): RunnerSettings {
-  return JSON.parse(process.argv[2]!) as RunnerSettings;
+export function settings<Settings = RunnerSettings>(): Settings {
+  return JSON.parse(process.argv[2]!) as Settings;
 }

@@ -1,10 +1,10 @@
 // Hearth beside node-llama-cpp: same file, same threads, same token ids, alternating in one run. See README.md.
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { atLeastOne, countFrom } from '../arguments.ts';
 import { benchmarkModel } from '../models.ts';
+import { commitName, machineName } from '../provenance.ts';
 import type { Cell } from './aims.ts';
 import { type Comparison, compare } from './compare.ts';
 import { installPeer } from './install-peer.ts';
@@ -27,8 +27,8 @@ const { values } = parseArgs({
     name: { type: 'string', default: 'latest' },
   },
 });
-const rounds = atLeastOne('rounds', values.rounds);
-const numThreads = atLeastOne('threads', values.threads);
+const rounds = countFrom('rounds', values.rounds);
+const numThreads = countFrom('threads', values.threads);
 const minutes = values.minutes === undefined ? Infinity : atLeastOne('minutes', values.minutes);
 const peerIsa = peerIsas.find((isa) => isa === values['peer-isa']);
 if (!peerIsa) throw new Error(`--peer-isa is ${peerIsas.join(' or ')}, got ${values['peer-isa']}.`);
@@ -54,8 +54,8 @@ write(resultsOf(comparisons));
 function resultsOf(all: readonly Comparison[]): Results {
   const { hearth, peerBuild, peerCpuLibrary } = all[0]!;
   return {
-    machine: `${cpus()[0]?.model.trim()}, ${cpus().length} cores, Node ${process.versions.node}`,
-    commit: commitOf(),
+    machine: machineName(),
+    commit: commitName(),
     date: new Date().toISOString(),
     threads: numThreads,
     hearth,
@@ -88,17 +88,4 @@ function cellsByModel(cells: readonly Cell[]): Map<string, Cell[]> {
     models.set(name, [...(models.get(name) ?? []), cell]);
   }
   return models;
-}
-
-/** With a mark when what is measured is not what was committed. */
-function commitOf(): string {
-  const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
-  const changed = git('status', '--porcelain', '--', ':/packages');
-  return git('rev-parse', '--short', 'HEAD') + (changed ? ' with changes' : '');
-}
-
-function atLeastOne(name: string, text: string): number {
-  const value = Number(text);
-  if (value >= 1 && (name === 'minutes' || Number.isInteger(value))) return value;
-  throw new Error(`--${name} must be at least 1, got ${text}.`);
 }

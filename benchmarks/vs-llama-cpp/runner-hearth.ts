@@ -24,5 +24,5 @@ serve(ready, async ({ kind, tokenIds, ...question }) => {
   const numTokens = 'numTokens' in question ? question.numTokens : 0;
   const { result } = session.generate({ maxTokens: numTokens + 1, temperature: 0, ignoreEos: true });
   const { firstTokenMs, decodeMs } = (await result).timings;
-  return kind === 'prefill' ? firstTokenMs! : decodeMs;
+  return { milliseconds: kind === 'prefill' ? firstTokenMs! : decodeMs };
 });

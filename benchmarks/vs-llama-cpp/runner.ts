@@ -6,8 +6,11 @@ import type { Answer, Question, Ready, RunnerSettings } from './protocol.ts';
 /** Engines spin for a while when they have nothing to do; the next one shall not find its cores taken by that. */
 const settleMs = 300;
 
-/** A runner process that holds one model and answers one question at a time. */
-export class Runner {
+/**
+ * A runner process that holds one model and answers one question at a time: those of protocol.ts, unless a benchmark names
+ * others.
+ */
+export class Runner<Asked = Question, Answered = Answer> {
   readonly ready: Ready;
   readonly #child: ChildProcess;
 
@@ -21,25 +24,25 @@ export class Runner {
    * @param env added to the environment
    * @param directory of the script; this one by default
    */
-  static async start(
+  static async start<Asked = Question, Answered = Answer>(
     name: 'hearth' | 'peer',
     settings: RunnerSettings,
     env: Readonly<Record<string, string>> = {},
     directory = new URL('.', import.meta.url),
-  ): Promise<Runner> {
+  ): Promise<Runner<Asked, Answered>> {
     const script = fileURLToPath(new URL(`runner-${name}.ts`, directory));
     const options = { execArgv: ['--import', 'tsx'], env: { ...process.env, ...env } };
     const child = fork(script, [JSON.stringify(settings)], options);
     const [ready] = await receive(child);
-    return new Runner(child, ready as Ready);
+    return new Runner<Asked, Answered>(child, ready as Ready);
   }
 
-  /** Milliseconds that it took. Threads of whoever was asked before have gone to sleep when it begins. */
-  async ask(question: Question): Promise<number> {
+  /** Threads of whoever was asked before have gone to sleep when it begins. */
+  async ask(question: Asked): Promise<Answered> {
     await new Promise((resolve) => setTimeout(resolve, settleMs));
-    this.#child.send(question);
+    this.#child.send(question as object);
     const [answer] = await receive(this.#child);
-    return (answer as Answer).milliseconds;
+    return answer as Answered;
   }
 
   async stop(): Promise<void> {
