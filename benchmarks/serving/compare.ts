@@ -1,4 +1,5 @@
 import { benchmarkModel } from '../models.ts';
+import { promptIds } from '../prompt-ids.ts';
 import { alternate, bestOf } from '../vs-llama-cpp/alternate.ts';
 import { requireFastPeer } from '../vs-llama-cpp/peer-build.ts';
 import type { RunnerSettings } from '../vs-llama-cpp/protocol.ts';
@@ -105,19 +106,10 @@ export function questionOf({ sequences, phase }: ServingCell, player: Player, ro
   const kept = phase === 'decode' ? 0 : sequences * 1000 + round;
   return {
     kind: phase,
-    prompts: Array.from({ length: count }, (_, sequence) => promptOf(kept * 1000 + sequence)),
+    prompts: Array.from({ length: count }, (_, sequence) => promptIds(promptTokens, kept * 1000 + sequence)),
     numTokens: phase === 'decode' ? decodedTokens + 1 : outputTokens,
     ...(player === 'flash' && { flashAttention: true }),
   };
-}
-
-/** Ids from the first 250, which every benchmark model has. Prompts of different seeds differ from the first one or two on. */
-function promptOf(seed: number): number[] {
-  let state = (seed * 2_654_435_761 + 1) % 2 ** 32;
-  return Array.from({ length: promptTokens }, () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
-    return 3 + (Math.floor(state / 2 ** 16) % 240);
-  });
 }
 
 function report({ model, sequences, phase, hearth, toSingle, peer, toPeer, rounds }: MeasuredServing): void {
