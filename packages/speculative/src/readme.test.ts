@@ -21,5 +21,5 @@ it('has lines in its README that run and print what they say', async () => {
   } finally {
     log.mockRestore();
   }
-  expect(printed).toEqual([[[4, 5, 1]], [6, 24]]);
+  expect(printed).toEqual([[[4, 5, 1]], [7, 23]]);
 });

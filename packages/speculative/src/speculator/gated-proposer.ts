@@ -1,12 +1,15 @@
 import { throwIfAborted } from '@hearth/core';
-import { AcceptanceGate, type GateOptions } from '../gate/acceptance-gate.ts';
+import { AcceptanceGate } from '../gate/acceptance-gate.ts';
+import { GuessLimit } from '../gate/guess-limit.ts';
 import type { Proposer, SequenceProposer } from '../proposer.ts';
+import type { ResolvedSpeculationOptions } from './speculation-options.ts';
 import type { ProposerStats } from './speculation-stats.ts';
 
-/** One proposer of one sequence: behind its gate, counted, and unable to fail what it is to speed up. */
+/** One proposer of one sequence: behind its gate, held to its limit, counted, and unable to fail what it is to speed up. */
 export class GatedProposer {
   readonly #proposer: Proposer;
   readonly #gate: AcceptanceGate;
+  readonly #limit: GuessLimit;
   readonly #vocabSize: number;
   #sequence: SequenceProposer | undefined;
   #attempts = 0;
@@ -17,9 +20,10 @@ export class GatedProposer {
   #lastFailure: string | undefined;
   #isDisposed = false;
 
-  constructor(proposer: Proposer, gate: GateOptions, vocabSize: number) {
+  constructor(proposer: Proposer, options: ResolvedSpeculationOptions, vocabSize: number) {
     this.#proposer = proposer;
-    this.#gate = new AcceptanceGate(gate);
+    this.#gate = new AcceptanceGate(options.gate);
+    this.#limit = new GuessLimit(options.maxTokens);
     this.#vocabSize = vocabSize;
   }
 
@@ -57,8 +61,9 @@ export class GatedProposer {
     try {
       // Started when it is first asked: what it costs, and how it fails, then belongs to guessing.
       this.#sequence ??= this.#proposer.start();
-      const guesses = this.#sequence.propose(tokenIds, maxTokens, signal);
-      return isPromise(guesses) ? this.#settle(guesses, maxTokens, signal) : this.#usable(guesses, maxTokens);
+      const most = Math.min(maxTokens, this.#limit.value);
+      const guesses = this.#sequence.propose(tokenIds, most, signal);
+      return isPromise(guesses) ? this.#settle(guesses, most, signal) : this.#usable(guesses, most);
     } catch (error) {
       return this.#fail(error, signal);
     }
@@ -70,6 +75,7 @@ export class GatedProposer {
     this.#proposedTokens += numProposed;
     this.#acceptedTokens += numAccepted;
     this.#gate.recordAttempt(numProposed, numAccepted);
+    this.#limit.recordAttempt(numProposed, numAccepted);
   }
 
   /** Never rejects: freeing is no business of the request either. */

@@ -5,7 +5,10 @@ import type { Proposer, TargetModel } from '../proposer.ts';
 export interface SpeculationOptions {
   /** Asked in order: the first one that has guesses is taken. */
   readonly proposers: readonly Proposer[];
-  /** Most guesses in one step, from 1. Default: 4; docs/speculation.md says why. */
+  /**
+   * Most guesses in one step, from 1. Default: 8. A proposer starts with one, doubles while all of them stand, and halves
+   * when not; docs/speculation.md says why.
+   */
   readonly maxTokens?: number | undefined;
   /** When a proposer with poor guesses pauses. The same for all of them, each by its own guesses. */
   readonly gate?: GateOptions | undefined;
@@ -44,7 +47,7 @@ export function resolveSpeculation(options: SpeculationOptions, target?: TargetM
   if (target) for (const proposer of proposers) proposer.checkTarget?.(target);
   return {
     proposers,
-    maxTokens: integerOption('speculation.maxTokens', options.maxTokens, { least: 1, most: 1024, fallback: 4 }),
+    maxTokens: integerOption('speculation.maxTokens', options.maxTokens, { least: 1, most: 1024, fallback: 8 }),
     gate: resolveGateOptions(options.gate),
   };
 }

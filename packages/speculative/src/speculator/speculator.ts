@@ -13,7 +13,6 @@ const MAX_VOCAB_SIZE = 2 ** 31 - 1;
  */
 export class Speculator {
   readonly #proposers: readonly GatedProposer[];
-  readonly #maxTokens: number;
   /** The guesses that `record` is about. */
   #pending: { readonly proposer: GatedProposer; readonly numProposed: number } | undefined;
   #disposing: Promise<void> | undefined;
@@ -23,10 +22,9 @@ export class Speculator {
    * @throws as `resolveSpeculation`
    */
   constructor(options: SpeculationOptions, target?: TargetModel) {
-    const { proposers, maxTokens, gate } = resolveSpeculation(options, target);
+    const resolved = resolveSpeculation(options, target);
     const vocabSize = target?.info.vocabSize ?? MAX_VOCAB_SIZE;
-    this.#maxTokens = maxTokens;
-    this.#proposers = proposers.map((proposer) => new GatedProposer(proposer, gate, vocabSize));
+    this.#proposers = resolved.proposers.map((proposer) => new GatedProposer(proposer, resolved, vocabSize));
   }
 
   /** A copy of what there is up to now. */
@@ -39,7 +37,7 @@ export class Speculator {
    * a proposer gives one, so that a step need not wait for anything otherwise. Proposers that fail have no guesses.
    *
    * @param tokenIds prompt and completion so far; between calls it only grows
-   * @param maxTokens most guesses that can be verified in this step; 0 asks nobody
+   * @param maxTokens most guesses that can be verified in this step, besides what the options allow; 0 asks nobody
    * @throws AbortError, or rejects with it, when the signal has fired while a proposer worked
    * @throws DisposedError
    */
@@ -50,8 +48,7 @@ export class Speculator {
   ): readonly number[] | Promise<readonly number[]> {
     if (this.#disposing) throw new DisposedError('speculator');
     this.#pending = undefined;
-    const most = Math.min(maxTokens, this.#maxTokens);
-    return most < 1 ? [] : this.#askFrom(0, tokenIds, most, signal);
+    return maxTokens < 1 ? [] : this.#askFrom(0, tokenIds, maxTokens, signal);
   }
 
   /**
