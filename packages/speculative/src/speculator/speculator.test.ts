@@ -102,6 +102,23 @@ describe('a speculator', () => {
     expect(speculator.stats).toMatchObject({ attempts: 1, proposedTokens: 1, acceptedTokens: 1 });
   });
 
+  it('counts the guesses that were run, where not all of them were', () => {
+    const speculator = ramped(new Speculator({ proposers: [always([1, 2, 3, 4])] }));
+    const before = speculator.stats;
+    expect(speculator.propose([0], 4)).toEqual([1, 2, 3, 4]);
+    speculator.record(2, 3);
+    speculator.propose([0], 4);
+    speculator.record(0, 0);
+    expect(speculator.stats).toMatchObject({
+      attempts: before.attempts + 1,
+      proposedTokens: before.proposedTokens + 3,
+      acceptedTokens: before.acceptedTokens + 2,
+    });
+    speculator.propose([0], 4);
+    expect(() => speculator.record(2, 1)).toThrow(InvalidArgumentError);
+    expect(() => speculator.record(1, 5)).toThrow(InvalidArgumentError);
+  });
+
   it('refuses records of what was not guessed', () => {
     const speculator = new Speculator({ proposers: [always([1])] });
     speculator.record(0);

@@ -53,16 +53,20 @@ export class Speculator {
 
   /**
    * How many of the last guesses stood. With none, there is nothing to record but 0.
+   *
+   * @param numVerified how many of them were run, the first ones. Default: all. Those that were not count for nothing
    * @throws InvalidArgumentError when there were not so many guesses, or they were recorded before
    */
-  record(numAccepted: number): void {
-    const most = this.#pending?.numProposed ?? 0;
-    if (!Number.isInteger(numAccepted) || numAccepted < 0 || numAccepted > most) {
-      throw new InvalidArgumentError(`Of ${most} guesses that wait for it, ${numAccepted} cannot have been accepted.`, {
-        details: { numAccepted, numProposed: most },
-      });
+  record(numAccepted: number, numVerified?: number): void {
+    const numProposed = this.#pending?.numProposed ?? 0;
+    const most = numVerified ?? numProposed;
+    if (!isCount(most, numProposed) || !isCount(numAccepted, most)) {
+      throw new InvalidArgumentError(
+        `${numProposed} guesses wait to be recorded, so ${numAccepted} of ${most} cannot have been accepted.`,
+        { details: { numAccepted, numVerified: most, numProposed } },
+      );
     }
-    this.#pending?.proposer.record(most, numAccepted);
+    if (most > 0) this.#pending?.proposer.record(most, numAccepted);
     this.#pending = undefined;
   }
 
@@ -96,4 +100,8 @@ export class Speculator {
     this.#pending = { proposer, numProposed: guesses.length };
     return guesses;
   }
+}
+
+function isCount(value: number, most: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= most;
 }
