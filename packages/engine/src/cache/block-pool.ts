@@ -1,16 +1,46 @@
 import { InvalidArgumentError } from '@hearth/core';
 import { CacheExhaustedError } from '../errors.ts';
+import { BlockQueue } from './block-queue.ts';
+import { checkPool } from './check-pool.ts';
+
+/** What must be done to the bytes of blocks before the next step; see `prepareBlocks`. */
+export interface BlockPreparations {
+  /** To be set to zero. */
+  readonly zero: Int32Array;
+  /** `copyTo[i]` is to become a copy of `copyFrom[i]`, in this order. */
+  readonly copyFrom: Int32Array;
+  readonly copyTo: Int32Array;
+}
 
 /**
- * Which blocks of the KV cache are free. Pure bookkeeping: it knows neither the bytes nor what a block is used for.
+ * Which blocks of the KV cache are free, and how many use each of the others. Pure bookkeeping: it knows no bytes.
  *
- * A block is either free or owned by exactly one block table; `checkIntegrity` says so when all owners are named.
+ *     allocate ─▶ owned ── last release ─▶ cached (published) ── evicted when free ones run out ─▶ allocate
+ *       ▲           ▲ ╲                       │
+ *     free ◀────────┼──╲ last release         │
+ *                   └── retain ◀──────────────┘
+ *
+ * - *owned*: has references. Every mention in a block table is one.
+ * - *cached*: has none, but is published, so that the prefix cache can find it. The least recently used is evicted first.
+ * - *free*: anything else.
+ *
+ * A block that was handed out owes a preparation: zeros, or a copy of another block. The pool keeps account of them, so
+ * that it does not matter what becomes of a plan between `allocate` and the step: a block that goes back owes nothing, and
+ * the source of a copy is pinned until the copy is made.
  */
 export class BlockPool {
   readonly numBlocks: number;
+  /** Told of each cached block that is taken for another use, which is no longer published then. */
+  onEvict: ((block: number) => void) | undefined;
   /** Free blocks, the next one to be handed out last. */
   readonly #free: number[];
-  readonly #isFree: Uint8Array;
+  readonly #cached: BlockQueue;
+  readonly #refCounts: Int32Array;
+  /** How many of the references are pins. */
+  readonly #pins: Int32Array;
+  readonly #isPublished: Uint8Array;
+  /** The block that an owned block is to become a copy of, or undefined when it is to become zero. Sources are pinned. */
+  readonly #unprepared = new Map<number, number | undefined>();
 
   constructor(numBlocks: number) {
     if (!Number.isSafeInteger(numBlocks) || numBlocks < 1) {
@@ -18,71 +48,242 @@ export class BlockPool {
     }
     this.numBlocks = numBlocks;
     this.#free = Array.from({ length: numBlocks }, (_, i) => numBlocks - 1 - i);
-    this.#isFree = new Uint8Array(numBlocks).fill(1);
+    this.#cached = new BlockQueue(numBlocks);
+    this.#refCounts = new Int32Array(numBlocks);
+    this.#pins = new Int32Array(numBlocks);
+    this.#isPublished = new Uint8Array(numBlocks);
   }
 
   get numFreeBlocks(): number {
     return this.#free.length;
   }
 
-  canAllocate(count: number): boolean {
-    return count <= this.#free.length;
+  /** Published blocks without a reference. */
+  get numCachedBlocks(): number {
+    return this.#cached.size;
+  }
+
+  get numOwnedBlocks(): number {
+    return this.numBlocks - this.numAvailableBlocks;
+  }
+
+  /** How many `allocate` can hand out. */
+  get numAvailableBlocks(): number {
+    return this.numFreeBlocks + this.numCachedBlocks;
   }
 
   /**
-   * Takes `count` blocks out of the pool. Their bytes are whatever their last owner left: zero them before use.
+   * Hands out `count` blocks with one reference each: free ones, and when they run out, the least recently used cached ones.
+   * They owe zeros, see `takePreparations`.
    * @throws CacheExhaustedError when there are fewer; then none is taken
    */
   allocate(count: number): number[] {
-    if (!this.canAllocate(count)) throw new CacheExhaustedError(count, this.#free.length, this.numBlocks);
+    if (count > this.numAvailableBlocks) {
+      throw new CacheExhaustedError(count, this.numAvailableBlocks, this.numBlocks);
+    }
     const blocks: number[] = [];
-    for (let i = 0; i < count; i++) {
-      const block = this.#free.pop()!;
-      this.#isFree[block] = 0;
+    while (blocks.length < count) {
+      const block = this.#free.pop() ?? this.#evictOldest();
+      this.#refCounts[block] = 1;
+      this.#unprepared.set(block, undefined);
       blocks.push(block);
     }
     return blocks;
   }
 
   /**
-   * Puts blocks back.
-   * @throws InvalidArgumentError for a block that is free already, is named twice or does not exist; then none is put back
+   * Adds a reference for each mention.
+   * @throws InvalidArgumentError for a block that is free or does not exist; then none is added
    */
-  free(blocks: readonly number[]): void {
-    const seen = new Set<number>();
+  retain(blocks: readonly number[]): void {
+    for (const block of blocks) this.#checkInUse(block);
     for (const block of blocks) {
-      if (!Number.isInteger(block) || block < 0 || block >= this.numBlocks) {
-        throw new InvalidArgumentError(`Block ${block} does not exist; there are ${this.numBlocks}.`);
-      }
-      if (this.#isFree[block] === 1 || seen.has(block)) {
-        throw new InvalidArgumentError(`Block ${block} is freed twice.`);
-      }
-      seen.add(block);
-    }
-    for (const block of blocks) {
-      this.#isFree[block] = 1;
-      this.#free.push(block);
+      if (this.#refCounts[block] === 0) this.#cached.remove(block);
+      this.#refCounts[block]!++;
     }
   }
 
   /**
-   * Checks that every block is free or owned, once. `owned`: the blocks of every block table there is.
-   * @throws Error naming the first block that is not
+   * Drops a reference for each mention. A block without one is cached when it is published, as the most recently used, and
+   * free otherwise.
+   * @throws InvalidArgumentError for a block that has no such reference or does not exist; then none is dropped
    */
-  checkIntegrity(owned: Iterable<number>): void {
-    const owners = new Uint8Array(this.numBlocks);
-    for (const block of owned) {
-      if (this.#isFree[block] !== 0) throw new Error(`Block ${block} is owned, and free as well.`);
-      owners[block]!++;
+  release(blocks: readonly number[]): void {
+    const unreferenced: number[] = [];
+    for (const [i, block] of blocks.entries()) {
+      // Pins have their own way out.
+      const canDrop = this.#exists(block) && this.#refCounts[block]! > this.#pins[block]!;
+      if (!canDrop) {
+        for (const dropped of blocks.slice(0, i)) this.#refCounts[dropped]!++;
+        this.#checkExists(block);
+        throw new InvalidArgumentError(`Block ${block} is released more often than it was allocated and retained.`);
+      }
+      if (--this.#refCounts[block]! === 0) unreferenced.push(block);
     }
-    for (let block = 0; block < this.numBlocks; block++) {
-      if (owners[block]! > 1) throw new Error(`Block ${block} has ${owners[block]} owners.`);
-      if (owners[block] === 0 && this.#isFree[block] === 0)
-        throw new Error(`Block ${block} is neither free nor owned.`);
+    for (const block of unreferenced) this.#putAway(block);
+  }
+
+  /**
+   * As `retain`, for something that reads blocks for a while without a block table: a copy, a file that is written. A pinned
+   * block stays what it is.
+   */
+  pin(blocks: readonly number[]): void {
+    this.retain(blocks);
+    for (const block of blocks) this.#pins[block]!++;
+  }
+
+  /** @throws InvalidArgumentError for a block that is not pinned as often; then no pin is dropped */
+  unpin(blocks: readonly number[]): void {
+    for (const [i, block] of blocks.entries()) {
+      if (!this.#exists(block) || this.#pins[block] === 0) {
+        for (const dropped of blocks.slice(0, i)) this.#pins[dropped]!++;
+        throw new InvalidArgumentError(`Block ${block} is not pinned.`);
+      }
+      this.#pins[block]!--;
     }
-    const numFree = this.#isFree.reduce((sum, free) => sum + free, 0);
-    if (numFree !== this.#free.length || new Set(this.#free).size !== numFree) {
-      throw new Error(`The free list has ${this.#free.length} entries for ${numFree} free blocks.`);
+    this.release(blocks);
+  }
+
+  /** References, pins included. */
+  refCount(block: number): number {
+    this.#checkExists(block);
+    return this.#refCounts[block]!;
+  }
+
+  isPublished(block: number): boolean {
+    this.#checkExists(block);
+    return this.#isPublished[block] === 1;
+  }
+
+  /** Whether the owner of a block may write into it: nobody else has it, and nobody can find it. */
+  isWritable(block: number): boolean {
+    return this.refCount(block) === 1 && !this.isPublished(block);
+  }
+
+  /**
+   * Marks an owned block as one that can be found. It is never written again.
+   * @throws InvalidArgumentError when it has no owner, owes a preparation, or is published already
+   */
+  publish(block: number): void {
+    if (this.refCount(block) === 0)
+      throw new InvalidArgumentError(`Block ${block} has no owner that could publish it.`);
+    if (this.isPublished(block)) throw new InvalidArgumentError(`Block ${block} is published already.`);
+    if (this.#unprepared.has(block)) {
+      throw new InvalidArgumentError(
+        `Block ${block} was never prepared, so nothing was written to it: see prepareBlocks.`,
+      );
     }
+    this.#isPublished[block] = 1;
+  }
+
+  /**
+   * Takes `publish` back: a cached block becomes free.
+   * @throws InvalidArgumentError when it is not published
+   */
+  unpublish(block: number): void {
+    if (!this.isPublished(block)) throw new InvalidArgumentError(`Block ${block} is not published.`);
+    this.#isPublished[block] = 0;
+    if (this.#refCounts[block] !== 0) return;
+    this.#cached.remove(block);
+    this.#free.push(block);
+  }
+
+  /**
+   * Makes a block that was just allocated owe a copy of `from` instead of zeros. `from` is pinned until the copy is made, or
+   * until `to` goes back.
+   * @throws InvalidArgumentError when `to` does not owe zeros
+   */
+  scheduleCopy(from: number, to: number): void {
+    if (!this.#unprepared.has(to) || this.#unprepared.get(to) !== undefined) {
+      throw new InvalidArgumentError(`Block ${to} does not wait for its first bytes, so it cannot become a copy.`);
+    }
+    this.pin([from]);
+    // Anew, so that the copies stay in the order in which they were asked for: `from` may itself be a copy to be made.
+    this.#unprepared.delete(to);
+    this.#unprepared.set(to, from);
+  }
+
+  /**
+   * Takes what all blocks owe. Until `finishPreparations`, those that are to be prepared are pinned as well: none comes to a
+   * new owner, who writes into it, before its old preparation. Not to be called but by `prepareBlocks`.
+   */
+  takePreparations(): BlockPreparations {
+    const owed = [...this.#unprepared];
+    this.#unprepared.clear();
+    this.pin(owed.map(([block]) => block));
+    const copies = owed.filter((entry): entry is [number, number] => entry[1] !== undefined);
+    return {
+      zero: Int32Array.from(owed.filter(([, from]) => from === undefined).map(([block]) => block)),
+      copyFrom: Int32Array.from(copies, ([, from]) => from),
+      copyTo: Int32Array.from(copies, ([to]) => to),
+    };
+  }
+
+  /** What was taken is done. */
+  finishPreparations({ zero, copyFrom, copyTo }: BlockPreparations): void {
+    this.unpin([...zero, ...copyFrom, ...copyTo]);
+  }
+
+  /** For blocks whose owner writes all their bytes itself: they owe nothing. */
+  markPrepared(blocks: readonly number[]): void {
+    for (const block of blocks) this.#settle(block);
+  }
+
+  /**
+   * Checks everything that is said above. `owners`: all block tables there are, one after another; each mention is one
+   * reference.
+   * @throws Error naming the first block that is not as it should be
+   */
+  checkIntegrity(owners: Iterable<number>): void {
+    checkPool(
+      {
+        numBlocks: this.numBlocks,
+        free: this.#free,
+        cached: this.#cached,
+        refCounts: this.#refCounts,
+        pins: this.#pins,
+        isPublished: this.#isPublished,
+        unprepared: this.#unprepared,
+      },
+      owners,
+    );
+  }
+
+  #evictOldest(): number {
+    const block = this.#cached.oldest!;
+    this.#cached.remove(block);
+    this.#isPublished[block] = 0;
+    this.onEvict?.(block);
+    return block;
+  }
+
+  #putAway(block: number): void {
+    this.#settle(block);
+    if (this.#isPublished[block] === 1) this.#cached.push(block);
+    else this.#free.push(block);
+  }
+
+  /** What the block owes, it owes no longer. */
+  #settle(block: number): void {
+    const source = this.#unprepared.get(block);
+    this.#unprepared.delete(block);
+    if (source !== undefined) this.unpin([source]);
+  }
+
+  #checkInUse(block: number): void {
+    this.#checkExists(block);
+    if (this.#refCounts[block] === 0 && this.#isPublished[block] === 0) {
+      throw new InvalidArgumentError(`Block ${block} is free, so nobody can share it.`);
+    }
+  }
+
+  #checkExists(block: number): void {
+    if (!this.#exists(block)) {
+      throw new InvalidArgumentError(`Block ${block} does not exist; there are ${this.numBlocks}.`);
+    }
+  }
+
+  #exists(block: number): boolean {
+    return Number.isInteger(block) && block >= 0 && block < this.numBlocks;
   }
 }

@@ -8,9 +8,9 @@ import { SequenceBlocks } from './sequence-blocks.ts';
 function full(states: readonly { idleSince: number }[] | readonly { workingSince: number }[]) {
   const pool = new BlockPool(2 * states.length);
   const sequences = states.map((state) => {
-    const sequence = new Sequence(new SequenceBlocks(pool, 16, 1));
+    const sequence = new Sequence(new SequenceBlocks(pool, 16));
     sequence.append(Array.from({ length: 20 }, () => 7));
-    sequence.blocks.growTo(20);
+    sequence.blocks.growTo(20, 0);
     sequence.numCachedTokens = 20;
     if ('idleSince' in state) sequence.lastUse = state.idleSince;
     else sequence.activeSince = state.workingSince;
@@ -20,7 +20,7 @@ function full(states: readonly { idleSince: number }[] | readonly { workingSince
 }
 
 function newcomer(pool: BlockPool, workingSince: number): Sequence {
-  const sequence = new Sequence(new SequenceBlocks(pool, 16, 1));
+  const sequence = new Sequence(new SequenceBlocks(pool, 16));
   sequence.activeSince = workingSince;
   return sequence;
 }

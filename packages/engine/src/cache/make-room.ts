@@ -25,11 +25,11 @@ export function makeRoom(pool: BlockPool, sequences: Iterable<Sequence>, sequenc
   const preempted: Sequence[] = [];
   const others = [...sequences].filter((other) => other !== sequence && other.blocks.numBlocks > 0);
   for (const victim of [...idleOldestFirst(others), ...youngerYoungestFirst(others, sequence)]) {
-    if (pool.canAllocate(numBlocks)) break;
+    if (numBlocks <= pool.numAvailableBlocks) break;
     victim.releaseBlocks();
     if (victim.isActive) preempted.push(victim);
   }
-  if (pool.canAllocate(numBlocks)) return { outcome: 'found', preempted };
+  if (numBlocks <= pool.numAvailableBlocks) return { outcome: 'found', preempted };
   const isOldest = !others.some((other) => other.isActive && other.activeSince! < sequence.activeSince!);
   return { outcome: isOldest ? 'none' : 'wait', preempted };
 }

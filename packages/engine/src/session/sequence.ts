@@ -27,6 +27,11 @@ export class Sequence {
     return this.tokenIds.length;
   }
 
+  /** Prefixes in the cache are shared only among sequences of equal salts. */
+  get cacheSalt(): string {
+    return this.blocks.salt;
+  }
+
   get isActive(): boolean {
     return this.activeSince !== undefined;
   }
@@ -41,6 +46,28 @@ export class Sequence {
     this.tokenIds.length = length;
     this.numCachedTokens = Math.min(this.numCachedTokens, length);
     this.blocks.shrinkTo(this.numCachedTokens);
+  }
+
+  /**
+   * Takes what was computed of the first `maxTokens` tokens by any sequence, when it is more than this one has in the cache.
+   * Not while a step of it runs or is planned.
+   */
+  attachPrefix(maxTokens: number): void {
+    this.numCachedTokens = this.blocks.attachPrefix(this.tokenIds, maxTokens, this.numCachedTokens);
+  }
+
+  /** Lets other sequences have the full blocks of what is in the cache. Call it with tokens that stay, after their step. */
+  publishPrefix(): void {
+    this.blocks.publish(this.tokenIds, this.numCachedTokens);
+  }
+
+  /** A sequence of the same tokens that shares what is in the cache; what either does later does not change the other. */
+  fork(): Sequence {
+    const fork = new Sequence(this.blocks.fork(this.numCachedTokens), this.anchor);
+    fork.append(this.tokenIds);
+    fork.numCachedTokens = this.numCachedTokens;
+    fork.lastUse = this.lastUse;
+    return fork;
   }
 
   /** Gives all blocks back; the tokens are computed again when they are needed. */

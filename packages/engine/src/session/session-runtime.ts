@@ -58,7 +58,7 @@ export function createSessionRuntime(executable: Executable, options: SessionRun
   };
 }
 
-/** Checks that every block is free or belongs to one sequence. For tests, and cheap enough to run at any time. */
+/** Checks that every reference to a block is that of a sequence. For tests, and cheap enough to run at any time. */
 export function checkBlockIntegrity({ pool, sequences }: SessionRuntime): void {
-  pool.checkIntegrity([...sequences].flatMap((sequence) => sequence.blocks.tables.flat()));
+  pool.checkIntegrity([...sequences].flatMap((sequence) => sequence.blocks.table));
 }

@@ -49,8 +49,7 @@ export class Session {
       );
     }
     this.#runtime = runtime;
-    const numGroups = runtime.program.cacheGroups.length;
-    this.#sequence = new Sequence(new SequenceBlocks(runtime.pool, runtime.blockSize, numGroups), anchor);
+    this.#sequence = new Sequence(new SequenceBlocks(runtime.pool, runtime.blockSize), anchor);
     this.#sequence.append(tokenIds);
     runtime.sequences.add(this.#sequence);
     runtime.sessions.add(this.#endByModel);

@@ -6,11 +6,11 @@ import { Sequence } from '../session/sequence.ts';
 import { fakeProgram } from '../test/fake-program.ts';
 import { buildBatch } from './build-batch.ts';
 
-function sequenceOf(pool: BlockPool, tokenIds: number[], numCached: number, upTo: number, numGroups = 1): Sequence {
-  const sequence = new Sequence(new SequenceBlocks(pool, 16, numGroups));
+function sequenceOf(pool: BlockPool, tokenIds: number[], numCached: number, upTo: number): Sequence {
+  const sequence = new Sequence(new SequenceBlocks(pool, 16));
   sequence.append(tokenIds);
   sequence.numCachedTokens = numCached;
-  sequence.blocks.growTo(upTo);
+  sequence.blocks.growTo(upTo, numCached);
   return sequence;
 }
 
@@ -38,17 +38,17 @@ describe('buildBatch', () => {
     expect(batch.cuSeqlensQ).toEqual(Int32Array.of(0, 3, 4, 6));
     expect(batch.contextLens).toEqual(Int32Array.of(3, 21, 3));
     expect(batch.outputRows).toEqual(Int32Array.of(3, 4, 5));
-    const [p, d, v] = [prefill, decode, verify].map((sequence) => sequence.blocks.tables[0]!);
+    const [p, d, v] = [prefill, decode, verify].map((sequence) => sequence.blocks.table);
     expect(batch.blockTables).toEqual([{ maxBlocks: 2, blocks: Int32Array.of(p![0]!, 0, d![0]!, d![1]!, v![0]!, 0) }]);
     const limits = { maxTokens: 6, maxOutputRows: 3, blockSize: 16, numBlocks: 10 };
     expect(() => checkBatch(batch, fakeProgram({ vocabSize: 32, contextLength: 64 }), limits)).not.toThrow();
   });
 
-  it('has a table of its own for each cache group', () => {
+  it('gives every cache group the same table', () => {
     const pool = new BlockPool(4);
-    const sequence = sequenceOf(pool, [1, 2], 0, 2, 2);
+    const sequence = sequenceOf(pool, [1, 2], 0, 2);
     const batch = buildBatch([{ sequence, numTokens: 2, outputs: 'last' }], 2);
-    expect(batch.blockTables.map((table) => table.blocks[0])).toEqual(sequence.blocks.tables.flat());
-    expect(new Set(sequence.blocks.tables.flat()).size).toBe(2);
+    const table = { maxBlocks: 1, blocks: Int32Array.from(sequence.blocks.table) };
+    expect(batch.blockTables).toEqual([table, table]);
   });
 });

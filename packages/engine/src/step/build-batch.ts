@@ -46,12 +46,13 @@ export function buildBatch(steps: readonly SequenceStep[], numGroups: number): B
     cuSeqlensQ[s + 1] = row;
     contextLens[s] = start + count;
   }
-  const blockTables = Array.from({ length: numGroups }, (_, group) => buildBlockTable(steps, group));
+  // Groups never share a layer, so they can share the blocks.
+  const blockTables = new Array<BlockTable>(numGroups).fill(buildBlockTable(steps));
   return { tokenIds, positions, cuSeqlensQ, contextLens, blockTables, outputRows: Int32Array.from(outputRows) };
 }
 
-function buildBlockTable(steps: readonly SequenceStep[], group: number): BlockTable {
-  const tables = steps.map((step) => step.sequence.blocks.tables[group]!);
+function buildBlockTable(steps: readonly SequenceStep[]): BlockTable {
+  const tables = steps.map((step) => step.sequence.blocks.table);
   const maxBlocks = Math.max(...tables.map((table) => table.length));
   const blocks = new Int32Array(steps.length * maxBlocks);
   for (const [s, table] of tables.entries()) blocks.set(table, s * maxBlocks);

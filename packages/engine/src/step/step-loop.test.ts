@@ -22,7 +22,7 @@ async function setUp(numBlocks = 8) {
   const pool = new BlockPool(numBlocks);
   const sequences = new Set<Sequence>();
   const newSequence = (tokenIds: number[]) => {
-    const sequence = new Sequence(new SequenceBlocks(pool, 16, 1));
+    const sequence = new Sequence(new SequenceBlocks(pool, 16));
     sequence.append(tokenIds);
     sequence.activeSince = sequences.size;
     sequences.add(sequence);
@@ -103,7 +103,7 @@ describe('StepLoop', () => {
     expect(failed).toMatchObject({ status: 'rejected', reason: { code: 'numeric', op: 'lm_head' } });
     expect(done.status).toBe('fulfilled');
     expect([failing.numCachedTokens, failing.blocks.numBlocks]).toEqual([0, 0]);
-    pool.checkIntegrity(other.blocks.tables.flat());
+    pool.checkIntegrity(other.blocks.table);
   });
 
   it('passes on what the receiver of the logits throws', async () => {
@@ -160,7 +160,7 @@ describe('StepLoop', () => {
     expect(hasRun.status).toBe('fulfilled');
     expect(preempted).toMatchObject({ status: 'rejected', reason: expect.any(PreemptedError) });
     expect([older.numCachedTokens, younger.numCachedTokens]).toEqual([17, 0]);
-    pool.checkIntegrity(older.blocks.tables.flat());
+    pool.checkIntegrity(older.blocks.table);
   });
 
   it('fails a step that the whole cache is too small for', async () => {

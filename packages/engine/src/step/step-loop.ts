@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AbortError, type Batch, type Executable, type OpTiming, type StepResult, throwIfAborted } from '@hearth/core';
 import type { BlockPool } from '../cache/block-pool.ts';
 import { makeRoom } from '../cache/make-room.ts';
+import { prepareBlocks } from '../cache/prepare-blocks.ts';
 import { CacheExhaustedError } from '../errors.ts';
 import type { Sequence } from '../session/sequence.ts';
 import { buildBatch, numOutputRows, type SequenceStep, stepOutput } from './build-batch.ts';
@@ -39,8 +40,6 @@ export class PreemptedError extends Error {}
 
 interface QueuedStep extends RunOptions {
   readonly step: SequenceStep;
-  /** Blocks that it was given and that are not zeroed yet. */
-  readonly newBlocks: number[];
   readonly settle: { resolve(): void; reject(error: unknown): void };
 }
 
@@ -84,7 +83,6 @@ export class StepLoop {
       const entry: QueuedStep = {
         ...options,
         step,
-        newBlocks: [],
         settle: {
           resolve: () => {
             stopListening();
@@ -130,7 +128,7 @@ export class StepLoop {
     for (const entry of this.#queue.takeNext()) this.#choose(entry, chosen);
     if (chosen.length === 0) return;
     try {
-      await this.#zeroNewBlocks(chosen);
+      await prepareBlocks(this.#executable.cache, this.#pool);
       const batch = buildBatch(
         chosen.map((entry) => entry.step),
         this.#executable.program.cacheGroups.length,
@@ -154,19 +152,19 @@ export class StepLoop {
 
   /** Gives the sequence of a step its blocks and adds the step to the chosen ones. Without blocks it waits, or has failed. */
   #choose(entry: QueuedStep, chosen: QueuedStep[]): void {
-    const { step, newBlocks, settle } = entry;
+    const { step, settle } = entry;
     const { blocks, numCachedTokens } = step.sequence;
     const numPositions = numCachedTokens + step.numTokens;
-    const numMissing = blocks.numMissingBlocks(numPositions);
+    const numMissing = blocks.numMissingBlocks(numPositions, numCachedTokens);
     const { outcome, preempted } = makeRoom(this.#pool, this.#sequences, step.sequence, numMissing);
     for (const sequence of preempted) this.#preempt(sequence, chosen);
     if (outcome === 'found') {
-      newBlocks.push(...blocks.growTo(numPositions));
+      blocks.growTo(numPositions, numCachedTokens);
       chosen.push(entry);
     } else if (outcome === 'wait') {
       this.#stalled.push(entry);
     } else {
-      settle.reject(new CacheExhaustedError(numMissing, this.#pool.numFreeBlocks, this.#pool.numBlocks));
+      settle.reject(new CacheExhaustedError(numMissing, this.#pool.numAvailableBlocks, this.#pool.numBlocks));
     }
   }
 
@@ -179,12 +177,6 @@ export class StepLoop {
     this.#queue.remove(entry);
     this.#stalled.remove(entry);
     entry.settle.reject(new PreemptedError());
-  }
-
-  /** So that no stale value is ever read. */
-  async #zeroNewBlocks(chosen: readonly QueuedStep[]): Promise<void> {
-    const blocks = chosen.flatMap((entry) => entry.newBlocks);
-    if (blocks.length > 0) await this.#executable.cache.zeroBlocks(Int32Array.from(blocks));
   }
 
   #deliver(chosen: readonly QueuedStep[], batch: Batch, result: StepResult): void {
