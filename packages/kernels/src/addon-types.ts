@@ -1,4 +1,5 @@
 import type { Batch, CacheDtype, StepOutput, WeightDtype } from '@hearth/core';
+import type { NativeRowOutputs } from './encode-row-outputs.ts';
 import type { Ceiling } from './machine-probe.ts';
 
 /** The native addon as it is (native/binding). Private: everything public is a class or function of this package over it. */
@@ -97,8 +98,8 @@ export interface NativeExecutable {
   step(
     batch: Batch,
     output: number,
-    /** For the output kind `rows`, what `encodeRowOutputs` gives. */
-    rows: Float64Array | undefined,
+    /** For the output kind `rows`. */
+    rows: NativeRowOutputs | undefined,
     profile: boolean,
   ): Promise<void>;
   abort(): void;
@@ -127,8 +128,8 @@ export interface AddonTesting {
   fma(variant: string, a: Float32Array, b: Float32Array, c: Float32Array): Float32Array;
   halfToFloat(variant: string, x: Uint16Array): Float32Array;
   floatToHalf(variant: string, x: Float32Array): Uint16Array;
-  /** One row of the kind `sample`: the token id, or -1 when a logit is not finite. */
-  sample(variant: string, logits: Float32Array, row: Float64Array): number;
+  /** One row of the kind `sample` as a step does it, with a context of 4096: the token id, or -1 when a logit is not finite. */
+  sample(variant: string, logits: Float32Array, row: NativeRowOutputs): number;
 }
 
 /** Numbers of native/kernels/dtype.h. */

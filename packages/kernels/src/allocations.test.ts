@@ -25,7 +25,16 @@ describe.each(supportedVariants)('steps (%s)', (variant) => {
     // Prefill, several sequences, and a context long enough for groups to be spread over threads.
     await executable.step(makeBatch([{ tokenIds: Array(200).fill(3), start: 101, blocks, outputs: [5, 199] }]));
     await decode(600);
-    const rows = [sampleRow({ topK: 20 }), { kind: 'logprob', tokenId: 3 } as const, sampleRow({ topP: 0.9 })];
+    const everything = sampleRow({
+      promptTokenIds: [1, 2],
+      completionTokenIds: [3],
+      repetitionPenalty: 2,
+      frequencyPenalty: 1,
+      logitBias: new Map([[5, 1]]),
+      typicalP: 0.9,
+      mask: new Uint32Array(3).fill(0xffff),
+    });
+    const rows = [sampleRow({ topK: 20 }), { kind: 'logprob', tokenId: 3 } as const, everything];
     const threeRows = makeBatch([{ tokenIds: [7, 8, 9], start: 301, blocks, outputs: [0, 1, 2] }]);
     await executable.step(threeRows, { output: { kind: 'rows', rows } });
     expect(testing.allocationCount()).toBe(afterFirst);

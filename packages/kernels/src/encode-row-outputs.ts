@@ -1,25 +1,105 @@
-import { type RowOutput, UnsupportedError } from '@hearth/core';
+import { InvalidArgumentError, type RowOutput, type SampleRow } from '@hearth/core';
 
-/** Numbers of a row; the order is that of native/binding/row_outputs.cc. */
-const rowNumbers = 9;
+/** What is asked of the output rows, as the native step reads it (native/binding/row_outputs.cc). */
+export interface NativeRowOutputs {
+  /** [numRows, 18], in the order of `Number` there. */
+  readonly numbers: Float64Array;
+  /** Of one row after the other: the tokens that penalties look at, then those that have a bias. */
+  readonly tokenIds: Int32Array;
+  /** Those of one row after the other. */
+  readonly biases: Float32Array;
+  /** ceil(vocabSize / 32) words of each row that has a mask. */
+  readonly masks: Int32Array;
+}
 
-/** Numbers of native/step/row_output.h. */
+const rowNumbers = 18;
+
+/** Numbers of native/step/row_outputs.h. */
 const rowKindNumbers: Readonly<Record<RowOutput['kind'], number>> = { logits: 0, logprob: 1, sample: 2 };
 
-/** What is asked of the output rows, checked, as the native step reads it: [numRows, 9]. */
-export function encodeRowOutputs(rows: readonly RowOutput[]): Float64Array {
-  const numbers = new Float64Array(rows.length * rowNumbers);
+/**
+ * Lays out what is asked of the output rows, which `checkRowOutputs` has checked, in one piece that native code copies.
+ * @throws InvalidArgumentError when a token of a history or a bias is none of the vocabulary
+ */
+export function encodeRowOutputs(rows: readonly RowOutput[], vocabSize: number): NativeRowOutputs {
+  const needs = rows.map((row) => (row.kind === 'sample' ? needsOf(row) : noNeeds));
+  const numMaskWords = Math.ceil(vocabSize / 32);
+  const encoded = {
+    numbers: new Float64Array(rows.length * rowNumbers),
+    tokenIds: new Int32Array(needs.reduce((sum, { numTokens, numBiased }) => sum + numTokens + numBiased, 0)),
+    biases: new Float32Array(needs.reduce((sum, { numBiased }) => sum + numBiased, 0)),
+    masks: new Int32Array(needs.reduce((sum, { hasMask }) => sum + (hasMask ? numMaskWords : 0), 0)),
+  };
+  let numTokenIds = 0;
+  let numBiases = 0;
+  let numWords = 0;
   for (const [index, row] of rows.entries()) {
-    const start = index * rowNumbers;
-    numbers[start] = rowKindNumbers[row.kind];
-    if (row.kind === 'logprob') numbers[start + 1] = row.tokenId;
+    const numbers = encoded.numbers.subarray(index * rowNumbers, (index + 1) * rowNumbers);
+    numbers[0] = rowKindNumbers[row.kind];
+    if (row.kind === 'logprob') numbers[1] = row.tokenId;
     if (row.kind !== 'sample') continue;
-    const { temperature, topK, topP, minP, seed, choiceIndex, completionTokenIds } = row;
-    const [low, high] = [Number(seed & 0xffffffffn), Number(seed >> 32n)];
-    numbers.set([temperature, topK, topP, minP, low, high, choiceIndex, completionTokenIds.length], start + 1);
-    const isPlain = row.typicalP === 1 && row.repetitionPenalty === 1 && row.logitBias.size === 0 && !row.mask;
-    if (isPlain && row.frequencyPenalty === 0 && row.presencePenalty === 0) continue;
-    throw new UnsupportedError('The CPU backend samples without biases, penalties, masks and typical-p.');
+    const need = needs[index]!;
+    numbers.set(sampleNumbers(row, need), 2);
+    const write = (tokenId: number) => {
+      if (tokenId >>> 0 !== tokenId || tokenId >= vocabSize) {
+        throw new InvalidArgumentError(
+          `Token id ${tokenId} of output row ${index} is outside the vocabulary of ${vocabSize}.`,
+        );
+      }
+      encoded.tokenIds[numTokenIds++] = tokenId;
+    };
+    forEachLastToken(row, need.numTokens, write);
+    for (const [tokenId, bias] of row.logitBias) {
+      write(tokenId);
+      encoded.biases[numBiases++] = bias;
+    }
+    if (!row.mask) continue;
+    encoded.masks.set(row.mask.subarray(0, numMaskWords), numWords);
+    numWords += numMaskWords;
   }
-  return numbers;
+  return encoded;
+}
+
+/** How much of what a row refers to goes to native code. */
+interface RowNeeds {
+  /** Last tokens of prompt and completion that the repetition penalty looks at; 0 when it is off. */
+  readonly numRecent: number;
+  /** Last tokens that the frequency and the presence penalty look at: the completion, or none. */
+  readonly numGenerated: number;
+  readonly numTokens: number;
+  readonly numBiased: number;
+  readonly hasMask: boolean;
+}
+
+const noNeeds: RowNeeds = { numRecent: 0, numGenerated: 0, numTokens: 0, numBiased: 0, hasMask: false };
+
+function needsOf(row: SampleRow): RowNeeds {
+  const { repetitionPenalty, repetitionWindow, frequencyPenalty, presencePenalty } = row;
+  const numCompletion = row.completionTokenIds.length;
+  const numAll = row.promptTokenIds.length + numCompletion;
+  const window = repetitionWindow === -1 ? numAll : Math.min(repetitionWindow, numAll);
+  const numRecent = repetitionPenalty === 1 ? 0 : window;
+  const numGenerated = frequencyPenalty === 0 && presencePenalty === 0 ? 0 : numCompletion;
+  const numTokens = Math.max(numRecent, numGenerated);
+  return { numRecent, numGenerated, numTokens, numBiased: row.logitBias.size, hasMask: row.mask !== undefined };
+}
+
+function sampleNumbers(row: SampleRow, { numRecent, numGenerated, numBiased, hasMask }: RowNeeds): number[] {
+  const { temperature, topK, topP, minP, typicalP, seed, choiceIndex, completionTokenIds } = row;
+  const filters = [temperature, topK, topP, minP, typicalP];
+  const draw = [Number(seed & 0xffffffffn), Number(seed >> 32n), choiceIndex, completionTokenIds.length];
+  const repetition = [row.repetitionPenalty, numRecent];
+  const counted = [row.frequencyPenalty, row.presencePenalty, numGenerated];
+  return [...filters, ...draw, ...repetition, ...counted, numBiased, Number(hasMask)];
+}
+
+/** The last `count` tokens of prompt and completion, oldest first. */
+function forEachLastToken(row: SampleRow, count: number, visit: (tokenId: number) => void): void {
+  const { promptTokenIds, completionTokenIds } = row;
+  const numFromPrompt = Math.max(0, count - completionTokenIds.length);
+  const numFromCompletion = count - numFromPrompt;
+  for (let i = promptTokenIds.length - numFromPrompt; i < promptTokenIds.length; i++) visit(promptTokenIds[i]!);
+  for (let i = completionTokenIds.length - numFromCompletion; i < completionTokenIds.length; i++) {
+    visit(completionTokenIds[i]!);
+  }
 }

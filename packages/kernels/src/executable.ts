@@ -68,8 +68,8 @@ export class CpuExecutable implements Executable {
     throwIfAborted(signal);
     checkBatch(batch, this.program, this.#limits);
     const numRows = batch.outputRows.length;
-    if (output.kind === 'rows') checkRowOutputs(output.rows, numRows, this.program.vocabSize);
-    const rows = output.kind === 'rows' ? encodeRowOutputs(output.rows) : undefined;
+    if (output.kind === 'rows') checkRowOutputs(output.rows, numRows, this.program);
+    const rows = output.kind === 'rows' ? encodeRowOutputs(output.rows, this.program.vocabSize) : undefined;
 
     const abort = () => native.abort();
     const running = (async () => {

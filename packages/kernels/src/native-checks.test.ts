@@ -98,11 +98,14 @@ describe('a batch', () => {
 
   it('with an unknown output, or with rows that do not fit it, is refused', () => {
     const logprobs = (...tokenIds: number[]) => {
-      return encodeRowOutputs(tokenIds.map((tokenId) => ({ kind: 'logprob', tokenId }) as const));
+      return encodeRowOutputs(
+        tokenIds.map((tokenId) => ({ kind: 'logprob', tokenId }) as const),
+        10,
+      );
     };
     expect(() => executable.step(good, 4, undefined, false)).toThrow(/no output kind 4/);
-    expect(() => executable.step(good, 2, undefined, false)).toThrow(/rows must be a Float64Array/);
-    expect(() => executable.step(good, 2, logprobs(1), false)).toThrow(/9 numbers for 2 output rows/);
+    expect(() => executable.step(good, 2, undefined, false)).toThrow(/rows must be an object/);
+    expect(() => executable.step(good, 2, logprobs(1), false)).toThrow(/18 numbers for 2 output rows/);
     expect(() => executable.step(good, 2, logprobs(1, 10), false)).toThrow(/tokenId of output row 1 must be 0 to 9/);
   });
 });

@@ -1,5 +1,5 @@
-import type { SampleRow } from '@hearth/core';
-import { sampleFromRow } from '@hearth/sampler';
+import { InvalidArgumentError, noTokenAllowed, type SampleRow } from '@hearth/core';
+import { createTokenMask, sampleFromRow } from '@hearth/sampler';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpuBackend, supportedVariants } from './__fixtures__/backends.ts';
@@ -8,7 +8,7 @@ import { firstDifference } from './__fixtures__/bits.ts';
 import { randomFloats, seededRandom } from './__fixtures__/random.ts';
 import { sampleRow } from './__fixtures__/sample-row.ts';
 import { tinyLlama } from './__fixtures__/tiny-llama.ts';
-import { encodeRowOutputs } from './encode-row-outputs.ts';
+import { encodeRowOutputs, type NativeRowOutputs } from './encode-row-outputs.ts';
 import { loadAddon } from './load-addon.ts';
 
 // The token of every row is that of @hearth/sampler, which is the definition: here it is the oracle.
@@ -16,7 +16,7 @@ import { loadAddon } from './load-addon.ts';
 const { testing } = loadAddon();
 
 function sample(variant: string, logits: Float32Array, row: Partial<SampleRow>): number {
-  return testing.sample(variant, logits, encodeRowOutputs([sampleRow(row)]));
+  return testing.sample(variant, logits, encodeRowOutputs([sampleRow(row)], logits.length));
 }
 
 function expected(logits: Float32Array, row: Partial<SampleRow>): number {
@@ -57,7 +57,8 @@ const rows = fc
     }
   });
 
-const parameters: fc.Arbitrary<Partial<SampleRow>> = fc.record({
+/** Filters and draws. */
+const filters: fc.Arbitrary<Partial<SampleRow>> = fc.record({
   temperature: fc.oneof(
     fc.constantFrom(0, 2 ** -31, 2 ** -30, 2 ** -30 * (1 - 1e-12), 1e-6, 0.3, 0.8, 1, 2, 100, 1e30, 1e38, 1e300),
     fc.double({ min: 0.01, max: 3, noNaN: true }),
@@ -70,19 +71,94 @@ const parameters: fc.Arbitrary<Partial<SampleRow>> = fc.record({
   completionTokenIds: fc.oneof(fc.nat(100), fc.constantFrom(2 ** 32, 2 ** 40 + 3)).map((length) => ({ length })),
 });
 
+/** All that a row can ask for together, some of it off, with ids of a vocabulary. */
+function everything(vocabSize: number): fc.Arbitrary<Partial<SampleRow>> {
+  const off = <T>(value: T) => ({ weight: 2, arbitrary: fc.constant(value) });
+  const tokenId = fc.oneof(fc.nat(vocabSize - 1), fc.nat(Math.min(vocabSize, 9) - 1));
+  const tokenIds = fc.array(tokenId, { maxLength: 60 });
+  const penalty = fc.oneof(off(0), fc.constantFrom(-2, 2, 1e-60), fc.double({ min: -2, max: 2, noNaN: true }));
+  const few = fc.uniqueArray(tokenId, { maxLength: 3 });
+  const half = fc.nat().map((seed) => {
+    const random = seededRandom(seed);
+    return Array.from({ length: vocabSize }, (_, id) => id).filter(() => random() < 0.5);
+  });
+  const others = fc.record({
+    typicalP: fc.oneof(off(1), fc.constantFrom(0, 1 - 1e-12), fc.double({ min: 0, max: 1, noNaN: true })),
+    repetitionPenalty: fc.oneof(
+      off(1),
+      fc.constantFrom(2 ** -126, 1 + 1e-12, 3e38),
+      fc.double({ min: 0.5, max: 2, noNaN: true }),
+    ),
+    repetitionWindow: fc.oneof(off(-1), fc.nat(130)),
+    frequencyPenalty: penalty,
+    presencePenalty: penalty,
+    logitBias: fc
+      .array(fc.tuple(tokenId, fc.double({ min: -100, max: 100, noNaN: true })), { maxLength: 5 })
+      .map((entries) => new Map(entries)),
+    promptTokenIds: tokenIds,
+    completionTokenIds: fc.oneof(
+      tokenIds,
+      tokenIds.map((ids) => Int32Array.from(ids)),
+    ),
+    mask: fc.option(
+      fc.oneof(few, half).map((ids) => createTokenMask(vocabSize, ids)),
+      { nil: undefined },
+    ),
+  });
+  return fc.tuple(filters, others).map(([first, second]) => ({ ...first, ...second }));
+}
+
 describe.each(supportedVariants)('a row (%s)', (variant) => {
   it('gives the token of the sampler', () => {
-    const property = fc.property(rows, parameters, (logits, row) => {
+    const property = fc.property(rows, filters, (logits, row) => {
       expect(sample(variant, logits, row)).toBe(expected(logits, row));
     });
     fc.assert(property, { seed: 1, numRuns: 1000 });
   });
 
+  it('gives the token of the sampler with biases, penalties, masks and typical-p', () => {
+    const cases = rows.chain((logits) => fc.tuple(fc.constant(logits), everything(logits.length)));
+    const property = fc.property(cases, ([logits, row]) => {
+      const before = logits.slice();
+      expect(sample(variant, logits, row)).toBe(expected(logits, row));
+      expect(firstDifference(logits, before)).toBeNull();
+    });
+    fc.assert(property, { seed: 1, numRuns: 2000 });
+  });
+
+  it('of equal typical distances keeps the first ones', () => {
+    // Three levels of logits: the candidates of each are equally typical, and a share leaves some of the last ones out.
+    const logits = Float32Array.from({ length: 90 }, (_, id) => [2, 1.2, -1][id % 3]!);
+    for (let step = 0; step <= 64; step++) {
+      for (let draw = 0; draw < 4; draw++) {
+        const row = { typicalP: step / 64, seed: BigInt(step * 4 + draw), topP: draw % 2 ? 0.7 : 1 };
+        expect(sample(variant, logits, row), `share ${step} / 64`).toBe(expected(logits, row));
+      }
+    }
+  });
+
+  it('whose mask allows no token gives -2, and one token gives that', () => {
+    for (const vocabSize of [1, 31, 32, 33, 64, 200]) {
+      const logits = randomFloats(seededRandom(vocabSize), vocabSize);
+      for (const temperature of [0, 1]) {
+        const none = new Uint32Array(Math.ceil(vocabSize / 32));
+        // Bits past the vocabulary do not count.
+        if (vocabSize % 32 > 0) none[none.length - 1] = -1 << (vocabSize % 32);
+        expect(sample(variant, logits, { temperature, mask: none })).toBe(noTokenAllowed);
+        const last = createTokenMask(vocabSize, [vocabSize - 1]);
+        expect(sample(variant, logits, { temperature, mask: new Int32Array(last.buffer) })).toBe(vocabSize - 1);
+      }
+    }
+  });
+
   it('of a huge vocabulary gives the token of the sampler, with and without top-k', () => {
     const logits = randomFloats(seededRandom(3), 151_936, 6);
+    const completionTokenIds = Int32Array.from({ length: 4000 }, (_, i) => (i * i * 31) % 151_936);
+    const penalties = { completionTokenIds, repetitionPenalty: 1.2, frequencyPenalty: 0.3, presencePenalty: 0.2 };
     for (const topK of [0, 1, 40, 2000, 100_000]) {
       for (let i = 0; i < 8; i++) {
-        const row = { temperature: 0.7 + i / 4, topK, topP: i % 2 ? 0.9 : 1, seed: 2n ** 63n + BigInt(i) };
+        const draw = { temperature: 0.7 + i / 4, topK, topP: i % 2 ? 0.9 : 1, seed: 2n ** 63n + BigInt(i) };
+        const row = { ...draw, ...(i % 4 === 3 && penalties), typicalP: i % 5 === 4 ? 0.8 : 1 };
         expect(sample(variant, logits, row), `top-k ${topK}, draw ${i}`).toBe(expected(logits, row));
       }
     }
@@ -122,7 +198,19 @@ describe.each(supportedVariants)('a row (%s)', (variant) => {
     const rows = outputs.map((_, i) => {
       if (i % 3 === 1) return { kind: 'logprob', tokenId: i * 5 } as const;
       if (i % 3 === 2) return { kind: 'logits' } as const;
-      return sampleRow({ temperature: i / 2, topK: i * 3, seed: BigInt(i) ** 20n });
+      const mask = i === 6 ? new Uint32Array(3) : undefined;
+      const history = { promptTokenIds: outputs.slice(0, i), completionTokenIds: [82, 7, 7] };
+      const penalties = { repetitionPenalty: 1 + i, repetitionWindow: i, frequencyPenalty: i / 4 };
+      const logitBias = new Map([[i, 3]]);
+      return sampleRow({
+        temperature: i / 2,
+        topK: i * 3,
+        seed: BigInt(i) ** 20n,
+        ...history,
+        ...penalties,
+        logitBias,
+        mask,
+      });
     });
     const together = await executable.step(batch, { output: { kind: 'rows', rows } });
     expect(firstDifference(together.logits, logits)).toBeNull();
@@ -141,30 +229,80 @@ describe.each(supportedVariants)('a row (%s)', (variant) => {
 });
 
 describe('what native code is given', () => {
+  const history = { promptTokenIds: [1, 2], completionTokenIds: [0], logitBias: new Map([[2, 5]]) };
+  const everyPart = sampleRow({ ...history, repetitionPenalty: 2, presencePenalty: 1, mask: Uint32Array.of(7) });
+  const good = () => encodeRowOutputs([everyPart], 3);
+  const call = (rows: NativeRowOutputs) => testing.sample('portable', new Float32Array(3), rows);
+
   const wrong: [number, number, RegExp][] = [
     [0, 3, /kind of output row 0 must be .*, got 3/],
-    [1, -1, /temperature of output row 0 must be .*, got -1/],
-    [1, Number.NaN, /temperature/],
-    [1, Infinity, /temperature/],
-    [2, -1, /topK/],
-    [2, 1.5, /topK .* whole number/],
-    [3, 1.01, /topP/],
-    [4, -0.1, /minP/],
-    [5, 2 ** 32, /low/],
-    [6, 0.5, /high/],
-    [7, 2 ** 32, /choiceIndex/],
-    [8, 0.5, /numCompletionTokens/],
+    [0, 1.5, /kind .* whole number/],
+    [2, -1, /temperature of output row 0 must be .*, got -1/],
+    [2, Number.NaN, /temperature/],
+    [2, Infinity, /temperature/],
+    [3, -1, /topK/],
+    [3, 1.5, /topK .* whole number/],
+    [4, 1.01, /topP/],
+    [5, -0.1, /minP/],
+    [6, 2, /typicalP/],
+    [7, 2 ** 32, /low/],
+    [8, 0.5, /high/],
+    [9, 2 ** 32, /choiceIndex/],
+    [10, 0.5, /numCompletionTokens/],
+    [11, 0, /repetitionPenalty/],
+    [11, 3.5e38, /repetitionPenalty/],
+    [12, 4097, /numRecent of output row 0 must be 0 to 4096/],
+    [12, 4, /tokenIds is too short for output row 0|outside the vocabulary|tokenIds, biases or masks/],
+    [13, -2.5, /frequencyPenalty/],
+    [14, Number.NaN, /presencePenalty/],
+    [15, -1, /numGenerated/],
+    [16, 4, /numBiased of output row 0 must be 0 to 3/],
+    [16, 2, /tokenIds is too short for output row 0/],
+    [16, 0, /longer than the output rows say/],
+    [17, 2, /hasMask/],
+    [17, 0, /longer than the output rows say/],
   ];
   it.each(wrong)('as number %i is refused when it is %f', (at, value, message) => {
-    const numbers = encodeRowOutputs([sampleRow()]);
-    numbers[at] = value;
-    expect(() => testing.sample('portable', new Float32Array(3), numbers)).toThrow(message);
+    expect(call(good())).toBe(1);
+    const rows = good();
+    rows.numbers[at] = value;
+    expect(() => call(rows)).toThrow(message);
+  });
+
+  it('in the lists is refused when it is out of range', () => {
+    const change = (make: (rows: NativeRowOutputs) => void) => {
+      const rows = good();
+      make(rows);
+      return () => call(rows);
+    };
+    expect(change(({ tokenIds }) => tokenIds.set([3], 1))).toThrow(/Token id 3 of output row 0 is outside/);
+    expect(change(({ tokenIds }) => tokenIds.set([-1], 3))).toThrow(/Token id -1 of output row 0 is outside/);
+    expect(change(({ biases }) => biases.fill(101))).toThrow(/bias of output row 0 must be -100 to 100, got 101/);
+    expect(change(({ biases }) => biases.fill(Number.NaN))).toThrow(/bias of output row 0/);
   });
 
   it('is refused when it has another length or type', () => {
-    expect(() => testing.sample('portable', new Float32Array(3), new Float64Array(7))).toThrow(
-      /7 numbers for 1 output rows/,
-    );
-    expect(() => testing.sample('portable', new Float32Array(3), [] as never)).toThrow(/rows must be a Float64Array/);
+    const rows = good();
+    expect(() => call({ ...rows, numbers: new Float64Array(7) })).toThrow(/7 numbers for 1 output rows of 18/);
+    expect(() => call({ ...rows, biases: new Float32Array(0) })).toThrow(/biases is too short for output row 0/);
+    expect(() => call({ ...rows, masks: new Int32Array(0) })).toThrow(/masks is too short for output row 0/);
+    expect(() => call({ ...rows, masks: [] as never })).toThrow(/masks must be an Int32Array/);
+    expect(() => call([] as never)).toThrow(/numbers must be a Float64Array/);
+    expect(() => call(undefined as never)).toThrow(/rows must be an object/);
+  });
+
+  it('is refused in TypeScript when an id is outside the vocabulary', () => {
+    const penalty = { repetitionPenalty: 2 };
+    for (const change of [
+      { ...penalty, promptTokenIds: [3] },
+      { ...penalty, completionTokenIds: [0.5] },
+      { logitBias: new Map([[-1, 1]]) },
+    ]) {
+      expect(() => encodeRowOutputs([sampleRow(change)], 3)).toThrow(InvalidArgumentError);
+    }
+    // Ids that no penalty looks at do not matter.
+    expect(() =>
+      encodeRowOutputs([sampleRow({ ...penalty, repetitionWindow: 0, promptTokenIds: [3] })], 3),
+    ).not.toThrow();
   });
 });

@@ -57,7 +57,7 @@ export class ReferenceExecutable implements Executable {
     const { maxTokens, maxOutputRows, cache } = this.#options;
     checkBatch(batch, this.program, { maxTokens, maxOutputRows, ...cache });
     const output = options.output ?? { kind: 'logits' };
-    if (output.kind === 'rows') checkRowOutputs(output.rows, batch.outputRows.length, this.program.vocabSize);
+    if (output.kind === 'rows') checkRowOutputs(output.rows, batch.outputRows.length, this.program);
 
     const step = this.#run(batch, output, options, this.#arenas);
     this.#running = step.then(

@@ -237,31 +237,3 @@ describe('bad input', () => {
     );
   });
 });
-
-describe('the row of a backend that samples', () => {
-  const history = { promptTokenIds: [1, 2], completionTokenIds: [3] };
-  const row = (params: SamplingParams) => createSampler(params, { vocabSize: 8 }).sampleRow(history);
-
-  it('has the parameters, resolved, and the history', () => {
-    const params = { temperature: 0.5, topK: -1, topP: 0.9, minP: 0.1, seed: -1, choiceIndex: 2 };
-    expect(row(params)).toMatchObject({ ...params, topK: 0, seed: 2n ** 64n - 1n, ...history });
-    // Off, however they are written.
-    expect(row({ repetitionPenalty: 2, repetitionWindow: 0, logitBias: {}, typicalP: 1 })).toBeDefined();
-  });
-
-  it.each<SamplingParams>([
-    { logprobs: 0 },
-    { logitBias: { 3: 1 } },
-    { repetitionPenalty: 1.1 },
-    { frequencyPenalty: -0.1 },
-    { presencePenalty: 0.1 },
-    { typicalP: 0.9 },
-  ])('cannot say %o', (params) => {
-    expect(row(params)).toBeUndefined();
-  });
-
-  it('cannot say processors of the caller', () => {
-    const processors = [{ stage: 'candidates', name: 'none', process: () => {} } as const];
-    expect(createSampler({}, { vocabSize: 8, processors }).sampleRow(history)).toBeUndefined();
-  });
-});

@@ -65,8 +65,7 @@ export class Sampler {
     this.#pipeline = buildPipeline(this.params, processors);
     this.#isGreedy = this.params.temperature < GREEDY_TEMPERATURE;
     this.#alwaysCopies = this.#pipeline.logitSteps.some(({ processor }) => processor !== tokenMask);
-    const { typicalP, logprobs } = this.params;
-    this.#needsLogits = this.#alwaysCopies || typicalP < 1 || logprobs !== undefined || processors.length > 0;
+    this.#needsLogits = this.params.logprobs !== undefined || processors.length > 0;
   }
 
   /** The 64-bit seed in use, 0 to 2^64 - 1: the one given (modulo 2^64), or the random one that was drawn. */
@@ -80,7 +79,7 @@ export class Sampler {
    * JavaScript: for log-probabilities, and for processors of the caller's own.
    */
   sampleRow(history: SamplingHistory, { mask }: SampleOptions = {}): SampleRow | undefined {
-    if (this.#needsLogits || mask !== undefined) return undefined;
+    if (this.#needsLogits) return undefined;
     const { logprobs: _, ...params } = this.params;
     const { promptTokenIds, completionTokenIds } = history;
     return { ...params, promptTokenIds, completionTokenIds, mask };

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from '../errors/errors.ts';
 import { checkRowOutputs } from './check-row-outputs.ts';
 import type { RowOutput, SampleRow } from './step-output.ts';
 
-const vocabSize = 70;
+const program = { vocabSize: 70, contextLength: 5 };
 
 function sampleRow(change: Partial<Record<keyof SampleRow, unknown>> = {}): RowOutput {
   return {
@@ -35,18 +35,20 @@ describe('checkRowOutputs', () => {
       { kind: 'logprob', tokenId: 0 },
       { kind: 'logprob', tokenId: 69 },
       sampleRow(least),
+      sampleRow({ frequencyPenalty: 1, promptTokenIds: [1, 2, 3], completionTokenIds: [4, 5] }),
+      sampleRow({ completionTokenIds: { length: 2 ** 40 } }),
       sampleRow({ ...most, choiceIndex: 2 ** 32 - 1, mask: new Int32Array(3) }),
     ];
-    expect(() => checkRowOutputs(rows, 5, vocabSize)).not.toThrow();
-    expect(() => checkRowOutputs([], 0, vocabSize)).not.toThrow();
+    expect(() => checkRowOutputs(rows, rows.length, program)).not.toThrow();
+    expect(() => checkRowOutputs([], 0, program)).not.toThrow();
   });
 
   it('wants one entry per output row', () => {
-    expect(() => checkRowOutputs([{ kind: 'logits' }], 2, vocabSize)).toThrow(/each of the 2 output rows, but has 1/);
+    expect(() => checkRowOutputs([{ kind: 'logits' }], 2, program)).toThrow(/each of the 2 output rows, but has 1/);
   });
 
   it.each([-1, 70, 0.5, Number.NaN])('refuses the log-probability of token %f', (tokenId) => {
-    expect(() => checkRowOutputs([{ kind: 'logprob', tokenId }], 1, vocabSize)).toThrow(
+    expect(() => checkRowOutputs([{ kind: 'logprob', tokenId }], 1, program)).toThrow(
       `Token id ${tokenId} of output row 0 is outside the vocabulary of 70.`,
     );
   });
@@ -71,8 +73,11 @@ describe('checkRowOutputs', () => {
     [{ seed: 5 }, /seed/],
     [{ mask: new Uint32Array(2) }, /mask of output row 1 must .* at least 3 words for 70 tokens, got 2 words/],
     [{ mask: [0, 0, 0] }, /mask/],
+    [{ mask: null }, /mask/],
+    [{ repetitionPenalty: 2, promptTokenIds: [1, 2, 3], completionTokenIds: [4, 5, 6] }, /may have 5 tokens.* have 6/],
+    [{ presencePenalty: 1, promptTokenIds: { length: 6 } }, /may have 5 tokens/],
   ])('refuses %o', (change, message) => {
-    const check = () => checkRowOutputs([{ kind: 'logits' }, sampleRow(change)], 2, vocabSize);
+    const check = () => checkRowOutputs([{ kind: 'logits' }, sampleRow(change)], 2, program);
     expect(check).toThrow(InvalidArgumentError);
     expect(check).toThrow(message);
   });

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '../errors/errors.ts';
+import type { Program } from '../program/program.ts';
 import type { RowOutput, SampleRow } from './step-output.ts';
 
 const LARGEST_FLOAT = (2 - 2 ** -23) * 2 ** 127;
@@ -29,15 +30,22 @@ const rangedFields = Object.keys(ranges) as (keyof typeof ranges)[];
  * Every backend calls it before a step that has the output kind `rows`.
  * @throws InvalidArgumentError that names the row, the field and the value
  */
-export function checkRowOutputs(rows: readonly RowOutput[], numOutputRows: number, vocabSize: number): void {
+export function checkRowOutputs(
+  rows: readonly RowOutput[],
+  numOutputRows: number,
+  program: Pick<Program, 'vocabSize' | 'contextLength'>,
+): void {
   if (rows.length !== numOutputRows) {
     throw new InvalidArgumentError(
       `rows must say what is wanted of each of the ${numOutputRows} output rows, but has ${rows.length} entries.`,
     );
   }
   for (const [index, row] of rows.entries()) {
-    if (row.kind === 'logprob') checkTokenId(row.tokenId, index, vocabSize);
-    else if (row.kind === 'sample') checkSampleRow(row, index, vocabSize);
+    if (row.kind === 'logprob') checkTokenId(row.tokenId, index, program.vocabSize);
+    if (row.kind !== 'sample') continue;
+    checkNumbers(row, index);
+    checkHistory(row, index, program.contextLength);
+    checkMask(row, index, program.vocabSize);
   }
 }
 
@@ -48,7 +56,7 @@ function checkTokenId(tokenId: number, index: number, vocabSize: number): void {
   );
 }
 
-function checkSampleRow(row: SampleRow, index: number, vocabSize: number): void {
+function checkNumbers(row: SampleRow, index: number): void {
   for (const field of rangedFields) {
     const { least, most, isWhole = false }: Range = ranges[field];
     const value = row[field];
@@ -59,17 +67,29 @@ function checkSampleRow(row: SampleRow, index: number, vocabSize: number): void 
       { details: { field, least, most, received: value } },
     );
   }
-  const { seed, mask } = row;
-  if (typeof seed !== 'bigint' || seed < 0n || seed >= 2n ** 64n) {
-    throw new InvalidArgumentError(
-      `seed of output row ${index} must be a bigint from 0 to 2^64 - 1, got ${String(seed)}.`,
-    );
-  }
+  const { seed } = row;
+  if (typeof seed === 'bigint' && seed >= 0n && seed < 2n ** 64n) return;
+  throw new InvalidArgumentError(
+    `seed of output row ${index} must be a bigint from 0 to 2^64 - 1, got ${String(seed)}.`,
+  );
+}
+
+/** Penalties look at the history of a row, and backends plan memory for that. */
+function checkHistory(row: SampleRow, index: number, contextLength: number): void {
+  const { repetitionPenalty, frequencyPenalty, presencePenalty } = row;
+  if (repetitionPenalty === 1 && frequencyPenalty === 0 && presencePenalty === 0) return;
+  const numTokens = row.promptTokenIds.length + row.completionTokenIds.length;
+  if (numTokens <= contextLength) return;
+  throw new InvalidArgumentError(
+    `Prompt and completion of output row ${index}, which has penalties, may have ${contextLength} tokens, the length of the context, but have ${numTokens}.`,
+  );
+}
+
+function checkMask({ mask }: SampleRow, index: number, vocabSize: number): void {
   const numWords = Math.ceil(vocabSize / 32);
   if (mask === undefined) return;
-  if (!(mask instanceof Uint32Array || mask instanceof Int32Array) || mask.length < numWords) {
-    throw new InvalidArgumentError(
-      `mask of output row ${index} must be a Uint32Array or Int32Array of at least ${numWords} words for ${vocabSize} tokens, got ${mask?.length} words.`,
-    );
-  }
+  if ((mask instanceof Uint32Array || mask instanceof Int32Array) && mask.length >= numWords) return;
+  throw new InvalidArgumentError(
+    `mask of output row ${index} must be a Uint32Array or Int32Array of at least ${numWords} words for ${vocabSize} tokens, got ${(mask as { length?: unknown } | null)?.length} words.`,
+  );
 }

@@ -39,7 +39,10 @@ export interface SampleRow {
   readonly seed: bigint;
   /** 0 to 2^32 - 1. */
   readonly choiceIndex: number;
-  /** The tokens that led to this row. The ids are read by penalties only, the number of completion tokens by every draw. */
+  /**
+   * The tokens that led to this row. Only penalties look at the ids, and then they may be as many as the context has positions;
+   * the number of completion tokens selects the random number.
+   */
   readonly promptTokenIds: ArrayLike<number>;
   readonly completionTokenIds: ArrayLike<number>;
   /** Tokens that may be chosen; absent: all. */

@@ -1,4 +1,5 @@
-import { createSampler, type Sample, type Sampler } from '@hearth/sampler';
+import { noTokenAllowed } from '@hearth/core';
+import { createSampler, NoTokenAllowedError, type Sample, type Sampler } from '@hearth/sampler';
 import type { GenerationProfiler } from '../profile/op-profiler.ts';
 import { type ComputeOptions, computeUncached } from '../session/compute.ts';
 import type { Sequence } from '../session/sequence.ts';
@@ -97,22 +98,17 @@ export class GenerationRun {
 
   /** How the next token is chosen: within the step where that is possible, else from the logits. Both choose the same. */
   #chooseToken(take: (sample: Sample) => void): Pick<ComputeOptions, 'sample' | 'onSampled' | 'onLogits'> {
-    const { samplesInStep, plan } = this.#options;
-    const history = { promptTokenIds: this.#promptTokenIds, completionTokenIds: this.#completion.tokenIds };
-    const isInStep = samplesInStep && plan.mask === undefined;
-    const sample = isInStep ? this.#sampler.sampleRow(history) : undefined;
-    if (sample) return { sample, onSampled: (tokenId) => take({ tokenId }) };
-    return { onLogits: (logits) => take(this.#sample(logits)) };
-  }
-
-  #sample(logits: Float32Array): Sample {
-    const { mask } = this.#options.plan;
+    const { samplesInStep, plan, vocabSize } = this.#options;
     const completionTokenIds = this.#completion.tokenIds;
-    return this.#sampler.sample(
-      logits,
-      { promptTokenIds: this.#promptTokenIds, completionTokenIds },
-      { mask: mask?.(completionTokenIds) },
-    );
+    const history = { promptTokenIds: this.#promptTokenIds, completionTokenIds };
+    const mask = plan.mask?.(completionTokenIds);
+    const sample = samplesInStep ? this.#sampler.sampleRow(history, { mask }) : undefined;
+    if (!sample) return { onLogits: (logits) => take(this.#sampler.sample(logits, history, { mask })) };
+    const onSampled = (tokenId: number) => {
+      if (tokenId === noTokenAllowed) throw new NoTokenAllowedError(vocabSize);
+      take({ tokenId });
+    };
+    return { sample, onSampled };
   }
 
   #accept(sample: Sample): GenerateEvent {

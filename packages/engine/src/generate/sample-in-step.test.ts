@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { Backend, StepOutput } from '@hearth/core';
 import { createCpuBackend } from '@hearth/kernels';
 import { createReferenceBackend } from '@hearth/reference';
-import { createTokenMask } from '@hearth/sampler';
+import { createTokenMask, NoTokenAllowedError } from '@hearth/sampler';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasKernels } from '../model/__fixtures__/has-kernels.ts';
 import { loadModel } from '../model/load-model.ts';
@@ -89,15 +89,38 @@ describe.skipIf(!hasKernels())('sampling within the step', () => {
   });
 
   it.each<[string, GenerateOptions]>([
-    ['log-probabilities', { logprobs: 2 }],
     ['a bias', { logitBias: { 3: 5 } }],
     ['a repetition penalty', { repetitionPenalty: 1.3 }],
+    ['a window of it', { repetitionPenalty: 1.8, repetitionWindow: 4 }],
     ['a presence penalty', { presencePenalty: 0.5 }],
+    ['a frequency penalty', { frequencyPenalty: -0.5 }],
     ['typical-p', { typicalP: 0.5 }],
     ['a mask', { mask: () => createTokenMask(ways[0]!.model.info.vocabSize, [40, 41, 42]) }],
-  ])('leaves %s to the TypeScript sampler', async (_, options) => {
-    const [first, ...others] = await generate({ seed: 1, ...options });
+  ])('has %s, with the tokens of the TypeScript sampler', async (_, options) => {
+    const [inStep, apart, reference] = await generate({ seed: 1, ...options });
+    expect(inStep!.kinds).toEqual(['rows']);
+    expect(apart!.kinds).toEqual(['logits']);
+    expect(apart!.tokenIds).toEqual(inStep!.tokenIds);
+    expect(reference!.tokenIds).toEqual(inStep!.tokenIds);
+  });
+
+  it('leaves log-probabilities to the TypeScript sampler', async () => {
+    const [first, ...others] = await generate({ seed: 1, logprobs: 2 });
     expect(first!.kinds).toEqual(['logits']);
     for (const other of others) expect(other).toEqual(first);
+  });
+
+  it('fails a generation whose mask allows no token, and nothing else', async () => {
+    for (const { model } of ways) {
+      const session = model.createSession({ tokenIds: [5, 6, 7] });
+      const mask = (completion: readonly number[]) => {
+        return completion.length < 2 ? undefined : new Uint32Array(Math.ceil(model.info.vocabSize / 32));
+      };
+      await expect(session.generate({ maxTokens: 9, ignoreEos: true, mask }).result).rejects.toThrow(
+        NoTokenAllowedError,
+      );
+      await expect(session.generate({ maxTokens: 2 }).result).resolves.toBeDefined();
+      await session.dispose();
+    }
   });
 });

@@ -137,7 +137,7 @@ class FakeExecutable implements Executable {
     const output = options.output ?? { kind: 'logits' };
     if (output.kind === 'hidden') throw new UnsupportedError('The fake backend has no hidden rows.');
     if (output.kind === 'rows') {
-      checkRowOutputs(output.rows, batch.outputRows.length, this.program.vocabSize);
+      checkRowOutputs(output.rows, batch.outputRows.length, this.program);
       if (!this.#backend.info.canSampleInStep && output.rows.some(({ kind }) => kind === 'sample')) {
         throw new UnsupportedError('The fake backend samples only when it was made with canSampleInStep.');
       }

@@ -100,12 +100,13 @@ ExecutableState& ExecutableObject::idle_state() const {
   return *state_;
 }
 
-/// step(batch: Batch, output: number, rows: Float64Array | undefined, profile: boolean): Promise<void>
+/// step(batch: Batch, output: number, rows: object | undefined, profile: boolean): Promise<void>
 /// `rows`: what is wanted of each output row (row_outputs.h), for the output kind of that name.
 Napi::Value ExecutableObject::step(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     ExecutableState& s = idle_state();
-    // Set first: reading the batch may run getters, and those may call step().
+    // Reading the batch may run getters, and those may call step() or dispose().
+    const std::shared_ptr<ExecutableState> keep = state_;
     s.is_running = true;
     try {
       require(info[0].IsObject(), "batch must be an object.");
@@ -134,11 +135,10 @@ Napi::Value ExecutableObject::step(const Napi::CallbackInfo& info) {
       s.job.output = static_cast<OutputKind>(output);
       s.job.profile = boolean_argument(info[3], "profile");
       if (s.job.output == OutputKind::rows) {
-        read_row_outputs(info[2], s.executable.batch.num_output_rows(), s.executable.program.vocab_size,
-                         s.executable.row_outputs.wanted.data());
+        read_row_outputs(info[2], s.executable.batch.num_output_rows(), s.executable.row_outputs);
       }
       s.abort.store(false, std::memory_order_relaxed);
-      s.job.keep = state_;
+      s.job.keep = keep;
       return thread_->submit(info.Env(), &s.job);
     } catch (...) {
       s.job.keep.reset();

@@ -92,18 +92,18 @@ Napi::Value float_to_half(const Napi::CallbackInfo& info) {
   });
 }
 
-/// sample(variant, logits: Float32Array, row: Float64Array): number. One output row of the kind `sample`; -1 when a logit is
-/// not finite.
+/// sample(variant, logits: Float32Array, rows: object): number. One output row of the kind `sample`, with penalties of at most
+/// 4096 tokens; -1 when a logit is not finite.
 Napi::Value sample(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     const KernelTable& kernels = choose_variant(string_argument(info[0], "variant")).kernels();
     const FloatSpan logits = float_array_argument(info[1], "logits");
     require(logits.size > 0, "logits is empty.");
-    RowOutput row;
-    read_row_outputs(info[2], 1, logits.size, &row);
+    const RowOutputMemory memory(1, logits.size, 4096, 1);
+    read_row_outputs(info[2], 1, memory);
+    const RowOutput& row = memory.wanted[0];
     require(row.kind == RowOutputKind::sample, "The row is not to be sampled.");
-    const AlignedBuffer scratch(sampling_scratch_bytes(logits.size), "sampling");
-    return Napi::Number::New(info.Env(), kernels.sample(logits.data, logits.size, row.sampling, scratch.data()));
+    return Napi::Number::New(info.Env(), kernels.sample(logits.data, logits.size, row.sampling, memory.scratch.data()));
   });
 }
 

@@ -185,8 +185,8 @@ struct KernelTable {
   bool (*merge_attention)(float* states, int64_t num_groups, int64_t state_stride, int64_t head_dim, float* out);
 
   RowLogprob (*row_logprob)(const float* logits, int64_t vocab_size, int32_t token_id);
-  /// Id of the token, or -1 when a logit is not finite. `scratch`: sampling_scratch_bytes(vocab_size), on a cache line.
-  int32_t (*sample)(const float* logits, int64_t vocab_size, const SamplingParams& params, uint8_t* scratch);
+  /// Id of the token, kLogitNotFinite or kNoTokenAllowed. `memory` is that of a SamplingScratch.
+  int32_t (*sample)(const float* logits, int64_t vocab_size, const SamplingParams& params, uint8_t* memory);
 
   // What the processor can do at most (generic/peak.h). `memory`: kPeakInputBytes + kPeakResultBytes, 64-byte aligned.
 

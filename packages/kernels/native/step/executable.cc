@@ -126,7 +126,7 @@ Executable::Executable(Program unchecked, std::shared_ptr<const Weights> all_wei
       cache(program.cache_layers, options.cache),
       batch(batch_limits(program, options)),
       op_nanoseconds(static_cast<int64_t>(program.ops.size()), "profile"),
-      row_outputs(options.max_output_rows, program.vocab_size, num_threads),
+      row_outputs(options.max_output_rows, program.vocab_size, program.context_length, num_threads),
       num_ops_for_hidden(count_ops_for_hidden(program)) {
   constexpr int64_t kFloat = sizeof(float);
   for (const RowKind rows : {RowKind::tokens, RowKind::outputs}) {

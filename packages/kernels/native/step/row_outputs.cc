@@ -6,10 +6,15 @@
 
 namespace hearth {
 
-RowOutputMemory::RowOutputMemory(int64_t max_output_rows, int64_t vocab_size, int num_threads)
-    : wanted(max_output_rows, "output rows"),
+RowOutputMemory::RowOutputMemory(int64_t max_output_rows, int64_t vocabulary, int64_t context, int num_threads)
+    : vocab_size(vocabulary),
+      context_length(context),
+      wanted(max_output_rows, "output rows"),
       results(max_output_rows, "output rows"),
-      scratch(checked_byte_size(num_threads, sampling_scratch_bytes(vocab_size), "sampling"), "sampling") {}
+      token_ids(checked_byte_size(max_output_rows, context + vocabulary, "sampling"), "sampling"),
+      biases(checked_byte_size(max_output_rows, vocabulary, "sampling"), "sampling"),
+      masks(checked_byte_size(max_output_rows, num_mask_words(vocabulary), "sampling"), "sampling"),
+      scratch(checked_byte_size(num_threads, sampling_scratch_bytes(vocabulary), "sampling"), "sampling") {}
 
 void reduce_output_rows(StepContext& step) {
   const Executable& x = step.executable;
@@ -23,9 +28,9 @@ void reduce_output_rows(StepContext& step) {
       result.logprob = score.logprob;
       result.argmax = score.argmax;
     } else if (wanted.kind == RowOutputKind::sample) {
-      uint8_t* scratch = x.row_outputs.scratch.data() + thread * sampling_scratch_bytes(vocab_size);
-      result.sampled = x.kernels.sample(logits, vocab_size, wanted.sampling, scratch);
-      if (result.sampled < 0) step.mark_not_finite();
+      uint8_t* memory = x.row_outputs.scratch.data() + thread * sampling_scratch_bytes(vocab_size);
+      result.sampled = x.kernels.sample(logits, vocab_size, wanted.sampling, memory);
+      if (result.sampled == kLogitNotFinite) step.mark_not_finite();
     }
     x.row_outputs.results[row] = result;
   });

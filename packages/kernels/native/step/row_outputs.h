@@ -27,13 +27,26 @@ struct RowResult {
   int32_t sampled;
 };
 
-/// What the reduction of output rows needs, made before the first step. Pages of scratch that no row needs are never touched.
+/// What the reduction of output rows needs, made before the first step: room for as much as any step may ask for. Pages that
+/// no row needs are never touched.
 struct RowOutputMemory {
-  RowOutputMemory(int64_t max_output_rows, int64_t vocab_size, int num_threads);
+  RowOutputMemory(int64_t max_output_rows, int64_t vocab_size, int64_t context_length, int num_threads);
+
+  int64_t vocab_size;
+  /// Most tokens of a row that penalties look at.
+  int64_t context_length;
 
   /// By output row: what the step at hand wants, checked, and what it gave.
   AlignedArray<RowOutput> wanted;
   AlignedArray<RowResult> results;
+
+  // What SamplingParams of `wanted` point into, row after row.
+
+  /// At most context_length tokens that penalties look at and vocab_size with a bias, for each row.
+  AlignedArray<int32_t> token_ids;
+  AlignedArray<float> biases;
+  AlignedArray<uint32_t> masks;
+
   /// By thread.
   AlignedArray<uint8_t> scratch;
 };

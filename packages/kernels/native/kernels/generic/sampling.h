@@ -2,11 +2,12 @@
 
 // A token from a row of logits: the twin of packages/sampler, bit for bit (docs/numerics.md, "Sampling").
 //
-//   candidates in order, at most top_k; weight = exp((logit - best) / T) as long as it raises the running sum;
-//   the shortest prefix that reaches top_p · total; of it, weights from min_p · the best one; the first candidate
-//   whose running weight exceeds u · total
+//   scores = logits with biases, penalties and mask;
+//   candidates in order, at most top_k; weight = exp((score - best) / T) as long as it raises the running sum;
+//   the most typical of them; the shortest prefix that reaches top_p · total; of it, weights from min_p · the best one;
+//   the first candidate whose running weight exceeds u · total
 //
-// The running sums of all these steps are the same numbers, so they are taken once.
+// The running sums of the last three steps are the same numbers, so they are taken once.
 
 #include <cfloat>
 #include <cmath>
@@ -16,6 +17,8 @@
 #include "kernels/generic/candidates.h"
 #include "kernels/generic/math.h"
 #include "kernels/generic/philox.h"
+#include "kernels/generic/scores.h"
+#include "kernels/generic/typical.h"
 #include "kernels/sampling_params.h"
 
 namespace hearth {
@@ -38,66 +41,83 @@ static inline float candidate_floor(float best, float divisor) {
   return static_cast<double>(nearest) > floor ? nextafterf(nearest, -HUGE_VALF) : nearest;
 }
 
-/// What there is to draw from: the running sums of the weights, up to the last one that raises the sum.
-struct WeighedCandidates {
-  int64_t count;
-  /// How many come before the first weight below min_p, which is min_p times that of the best, exp(0) = 1. At least
-  /// one.
-  int64_t num_above_min_p;
-};
-
-/// Weights and sums them in order. `sums` has room for `count`.
+/// Scaled logits and weights of the candidates, and their running sums, as far as each weight raises the sum. Returns how
+/// many that are. The arrays have room for `count` rounded up to 8.
 template <class Isa>
-WeighedCandidates weigh_candidates(const uint32_t* keys, int64_t count, float best, float divisor, float min_p, float* sums) {
-  WeighedCandidates result = {0, 0};
-  bool is_above = true;
+int64_t weigh_candidates(const uint32_t* keys, int64_t count, float best, float divisor, float* scaled, float* weights, float* sums) {
   float sum = 0.0f;
   for (int64_t first = 0; first < count; first += 8) {
     float lanes[8];
     for (int lane = 0; lane < 8; ++lane) lanes[lane] = first + lane < count ? logit_of(keys[first + lane]) : best;
     const typename Isa::F8 difference = Isa::sub(Isa::load(lanes), Isa::broadcast(best));
-    Isa::store(lanes, exp8<Isa>(Isa::div(difference, Isa::broadcast(divisor))));
-    for (int lane = 0; lane < 8 && first + lane < count; ++lane) {
-      const float raised = sum + lanes[lane];
-      if (raised == sum) return result;
+    const typename Isa::F8 quotient = Isa::div(difference, Isa::broadcast(divisor));
+    Isa::store(scaled + first, quotient);
+    Isa::store(weights + first, exp8<Isa>(quotient));
+    for (int64_t i = first; i < first + 8 && i < count; ++i) {
+      const float raised = sum + weights[i];
+      if (raised == sum) return i;
       sum = raised;
-      sums[result.count++] = sum;
-      is_above &= lanes[lane] >= min_p;
-      result.num_above_min_p += is_above;
+      sums[i] = sum;
     }
   }
-  return result;
+  return count;
 }
 
-/// The token's id, or -1 when a logit is not finite. `scratch` has sampling_scratch_bytes(vocab_size) and starts on a
-/// cache line.
-template <class Isa>
-int32_t sample_row(const float* logits, int64_t vocab_size, const SamplingParams& params, uint8_t* scratch) {
-  uint32_t* keys = reinterpret_cast<uint32_t*>(scratch);
-  uint32_t* spare = keys + sampling_capacity(vocab_size);
-  float* maxima = reinterpret_cast<float*>(spare + sampling_capacity(vocab_size));
-  if (!block_maxima<Isa>(logits, vocab_size, maxima)) return -1;
-  const int32_t best_id = best_token(logits, vocab_size, maxima);
-  if (params.temperature < kGreedyTemperature) return best_id;
-
-  const float best = logits[best_id];
-  const float divisor = params.temperature < static_cast<double>(FLT_MAX) ? static_cast<float>(params.temperature) : FLT_MAX;
-  const int64_t limit = params.top_k == 0 || params.top_k > vocab_size ? vocab_size : params.top_k;
-  const int64_t count = select_keys(logits, vocab_size, maxima, candidate_floor(best, divisor), limit, keys, spare);
-
-  // Once the keys are sorted, the other array is free.
-  float* sums = reinterpret_cast<float*>(spare);
-  const WeighedCandidates weighed = weigh_candidates<Isa>(keys, count, best, divisor, params.min_p, sums);
-  const float wanted = params.top_p * sums[weighed.count - 1];
-  int64_t last = 0;
-  while (last + 1 < weighed.count && sums[last] < wanted) ++last;
-  if (last >= weighed.num_above_min_p) last = weighed.num_above_min_p - 1;
-
+/// Place of the candidate that is drawn from those that top-p and min-p leave.
+static inline int64_t draw_place(const float* weights, const float* sums, int64_t count, const SamplingParams& params) {
+  int64_t last = count - 1;
+  if (params.top_p < 1.0f) {
+    const float wanted = params.top_p * sums[last];
+    int64_t reached = 0;
+    while (reached < last && sums[reached] < wanted) ++reached;
+    last = reached;
+  }
+  if (params.min_p > 0.0f) {
+    const float least = params.min_p * weights[0];
+    int64_t kept = 0;
+    while (kept < last && weights[kept + 1] >= least) ++kept;
+    last = kept;
+  }
   // u is at most 1 - 2^-24, so the product stays below the total: a sum exceeds it.
   const float drawn = uniform_draw(params.seed, params.choice_index, params.num_completion_tokens) * sums[last];
   int64_t chosen = 0;
   while (chosen < last && !(sums[chosen] > drawn)) ++chosen;
-  return token_at(logits, maxima, keys, chosen);
+  return chosen;
+}
+
+/// The token's id, kLogitNotFinite or kNoTokenAllowed. `memory` is that of a SamplingScratch.
+template <class Isa>
+int32_t sample_row(const float* logits, int64_t vocab_size, const SamplingParams& params, uint8_t* memory) {
+  const SamplingScratch scratch = sampling_scratch(memory, vocab_size);
+  const float* scores = logits;
+  if (!block_maxima<Isa>(logits, vocab_size, scratch.maxima)) return kLogitNotFinite;
+  if (changes_logits(params)) {
+    write_scores(logits, vocab_size, params, scratch.scores, scratch.counts);
+    scores = scratch.scores;
+    block_maxima<Isa>(scores, vocab_size, scratch.maxima);
+  }
+  const int32_t best_id = best_token(scores, vocab_size, scratch.maxima);
+  const float best = scores[best_id];
+  if (best == -HUGE_VALF) return kNoTokenAllowed;
+  if (params.temperature < kGreedyTemperature) return best_id;
+
+  const float divisor = params.temperature < static_cast<double>(FLT_MAX) ? static_cast<float>(params.temperature) : FLT_MAX;
+  const int64_t limit = params.top_k == 0 || params.top_k > vocab_size ? vocab_size : params.top_k;
+  uint32_t* keys = scratch.keys;
+  uint32_t* spare = scratch.spare;
+  int64_t count = select_keys(scores, vocab_size, scratch.maxima, candidate_floor(best, divisor), limit, keys, spare);
+
+  // Once the keys are sorted, the other array is free.
+  float* sums = reinterpret_cast<float*>(spare);
+  count = weigh_candidates<Isa>(keys, count, best, divisor, scratch.scaled, scratch.weights, sums);
+  TypicalCandidates typical = {0, count, count, count};
+  if (params.typical_p < 1.0) {
+    count = keep_typical<Isa>(static_cast<float>(params.typical_p), scratch.scaled, scratch.weights, count, sums[count - 1], &typical);
+    float sum = 0.0f;
+    for (int64_t i = 0; i < count; ++i) sums[i] = sum += scratch.weights[i];
+  }
+  const int64_t place = draw_place(scratch.weights, sums, count, params);
+  return token_at(scores, scratch.maxima, keys, place_before(typical, place));
 }
 
 }  // namespace hearth

@@ -207,25 +207,40 @@ void compare_logprob(Comparison& comparison) {
   }
 }
 
-/// Rows with ties, with and without each limit, and one with a logit that is not finite.
+/// Rows with ties, with and without each limit and each change of logits, and one with a logit that is not finite.
 void compare_sample(Comparison& comparison) {
   comparison.start("sample", &KernelTable::sample);
   Random random(34);
   for (const int64_t vocab_size : {1, 7, 64, 65, 129, 1023, 6001}) {
-    for (int round = 0; round < 24; ++round) {
-      std::vector<float> logits = round == 23 ? spoilt_floats(random, vocab_size) : random_floats(random, vocab_size, round % 2 == 0 ? 3.0f : 20.0f);
+    for (int round = 0; round < 48; ++round) {
+      std::vector<float> logits = round == 47 ? spoilt_floats(random, vocab_size) : random_floats(random, vocab_size, round % 2 == 0 ? 3.0f : 20.0f);
       for (float& logit : logits) logit = random.below(4) == 0 ? std::floor(logit) : logit;
-      SamplingParams params{};
+      SamplingParams params;
       params.temperature = round % 6 == 5 ? 0.0 : 0.25 * (1 + round % 7);
       params.top_k = round % 3 == 0 ? 0 : 1 + random.below(60);
       params.top_p = round % 4 == 0 ? 1.0f : 0.9f;
       params.min_p = round % 5 == 0 ? 0.05f : 0.0f;
+      params.typical_p = round % 7 == 0 ? 0.8 : 1.0;
       params.seed = random.bits();
       params.choice_index = static_cast<uint32_t>(round % 2);
       params.num_completion_tokens = round;
+      std::vector<int32_t> history(40);
+      for (int32_t& id : history) id = random.below(static_cast<int32_t>(vocab_size));
+      const float bias = random.around_zero(5.0f);
+      std::vector<uint32_t> mask(static_cast<std::size_t>(num_mask_words(vocab_size)));
+      for (uint32_t& word : mask) word = static_cast<uint32_t>(random.bits());
+      params.recent = {history.data(), round % 4 == 1 ? 40 : 0};
+      params.repetition_penalty = 1.3f;
+      params.generated = {history.data() + 20, round % 4 == 2 ? 20 : 0};
+      params.frequency_penalty = 0.5f;
+      params.presence_penalty = -0.25f;
+      params.biased = {history.data(), round % 8 == 3 ? 1 : 0};
+      params.biases = &bias;
+      params.mask = round % 8 == 5 ? mask.data() : nullptr;
       comparison.compare(text_of(vocab_size, " logits, round ", round), [&](const KernelTable& k, Results& r) {
         Results scratch;
         int8_t* memory = scratch.bytes("scratch", sampling_scratch_bytes(vocab_size));
+        std::fill(memory, memory + sampling_scratch_bytes(vocab_size), int8_t{0});
         r.add_integer("token", k.sample(logits.data(), vocab_size, params, reinterpret_cast<uint8_t*>(memory)));
       });
     }
