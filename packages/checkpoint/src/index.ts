@@ -33,6 +33,7 @@ export {
 } from './gguf/write-gguf.ts';
 export { type HuggingFaceModel, writeHuggingFaceDirectory } from './hugging-face/write-directory.ts';
 export { plainFileMapper } from './io/plain-file-mapper.ts';
+export { FileSink, writeAside } from './io/write-aside.ts';
 export { openCheckpoint } from './open-checkpoint.ts';
 export {
   isEmbeddingTable,

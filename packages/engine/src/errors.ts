@@ -47,3 +47,32 @@ export class CacheExhaustedError extends HearthError {
     this.numBlocks = numBlocks;
   }
 }
+
+/** What about a session file was found wrong. */
+export type SessionFileCheck =
+  | 'read'
+  | 'write'
+  | 'format'
+  | 'version'
+  | 'header'
+  | 'numerics'
+  | 'cache_dtype'
+  | 'cache_layout'
+  | 'model'
+  | 'tokens'
+  | 'size'
+  | 'checksum';
+
+/** A session file cannot be written, or is damaged, or belongs to another model or configuration. Nothing was loaded. */
+export class SessionFileError extends HearthError {
+  readonly path: string;
+  readonly check: SessionFileCheck;
+
+  /** @param problem says what was expected, what came and what to do */
+  constructor(path: string, check: SessionFileCheck, problem: string, details: Record<string, unknown> = {}) {
+    const { cause, ...values } = details;
+    super('session_file', `Session file ${path}: ${problem}`, { details: { path, check, ...values }, cause });
+    this.path = path;
+    this.check = check;
+  }
+}

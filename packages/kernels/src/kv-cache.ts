@@ -8,6 +8,8 @@ export class CpuKvCache implements KvCache {
   readonly blockSize;
   readonly numBlocks;
   readonly bytesPerBlock: number;
+  /** Of `native/cache/paged_cache.h`. */
+  readonly layout = 'cpu-1';
   readonly #native: () => NativeExecutable;
 
   /** @param native the executable; throws when it was disposed */

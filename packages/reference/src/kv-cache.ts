@@ -23,6 +23,7 @@ export class ReferenceKvCache implements KvCache {
   readonly blockSize: number;
   readonly numBlocks: number;
   readonly bytesPerBlock: number;
+  readonly layout = 'reference-1';
   #layers: readonly LayerPlanes[];
 
   constructor(layers: readonly CacheLayerSpec[], { dtype, blockSize, numBlocks }: CacheOptions) {

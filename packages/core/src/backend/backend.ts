@@ -131,6 +131,8 @@ export interface KvCache {
   readonly numBlocks: number;
   /** Bytes of one block over all layers. */
   readonly bytesPerBlock: number;
+  /** Names how the bytes lie in a block. It changes whenever that does: bytes that were kept elsewhere are then no longer taken. */
+  readonly layout: string;
 
   /** Sets blocks to zero. Call it for every block that is handed out, so that no stale value is ever read. */
   zeroBlocks(blocks: Int32Array): Promise<void>;
@@ -138,7 +140,7 @@ export interface KvCache {
   copyBlocks(from: Int32Array, to: Int32Array): Promise<void>;
   /** The blocks' bytes in this backend's own layout, [blocks.length · bytesPerBlock]. */
   readBlocks(blocks: Int32Array): Promise<Uint8Array>;
-  /** The inverse of `readBlocks`, of the same backend kind and numerics version. */
+  /** The inverse of `readBlocks`, of a cache with the same layout, type, block size and numerics version. */
   writeBlocks(blocks: Int32Array, bytes: Uint8Array): Promise<void>;
   /** Keys (after RoPE) and values of one layer at positions [0, numPositions), as f32 [position, kvHead, headDim]. */
   readLayer(layer: number, blockTable: Int32Array, numPositions: number): Promise<{ k: Float32Array; v: Float32Array }>;

@@ -203,6 +203,12 @@ export class BlockPool {
     this.#unprepared.set(to, from);
   }
 
+  /** The block that holds what `block` is to hold: itself, or the source of the copy that it owes. */
+  contentOf(block: number): number {
+    const source = this.#unprepared.get(block);
+    return source === undefined ? block : this.contentOf(source);
+  }
+
   /**
    * Takes what all blocks owe. Until `finishPreparations`, those that are to be prepared are pinned as well: none comes to a
    * new owner, who writes into it, before its old preparation. Not to be called but by `prepareBlocks`.

@@ -22,6 +22,9 @@ export class SequenceBlocks {
   /** The published prefix of the sequence, a node for each of its first blocks. A node may stand for an equal block of another. */
   readonly #nodes: PrefixNode[] = [];
 
+  /** Whether keys and values came from elsewhere, by `adopt`. What was computed after them builds on them. */
+  #isAdopted = false;
+
   /** @param prefixCache without one, nothing is published or found */
   constructor(pool: BlockPool, blockSize: number, prefixCache?: PrefixCache, salt = '') {
     this.salt = salt;
@@ -85,12 +88,23 @@ export class SequenceBlocks {
   }
 
   /**
+   * Makes `blocks`, which were filled with keys and values from elsewhere, the table of a sequence that has none. Nobody can
+   * tell whether they are what its tokens give, so nothing of it is published until it has given all of them back.
+   */
+  adopt(blocks: readonly number[]): void {
+    this.release();
+    this.#pool.retain(blocks);
+    for (const block of blocks) this.#table.push(block);
+    this.#isAdopted = true;
+  }
+
+  /**
    * Lets others find the blocks that are full with the first `numCachedTokens` of `tokenIds`. Call it when the step that
    * computed them has ended, with tokens that stay. It looks only at blocks that have become full since the last call.
    */
   publish(tokenIds: readonly number[], numCachedTokens: number): void {
     const numFull = Math.floor(numCachedTokens / this.#blockSize);
-    if (!this.#prefixCache || this.#nodes.length >= numFull) return;
+    if (!this.#prefixCache || this.#isAdopted || this.#nodes.length >= numFull) return;
     // Blocks of others that stood for equal ones of this sequence may have been evicted: from the first such one on, again.
     while (this.#nodes.at(-1)?.isPublished === false) this.#nodes.pop();
     for (let i = this.#nodes.length; i < numFull; i++) {
@@ -105,6 +119,7 @@ export class SequenceBlocks {
     if (this.#table.length <= numKept) return;
     // The last one first: it becomes the least recently used, and no block outlives in the cache those it builds on.
     this.#pool.release(this.#table.splice(numKept).reverse());
+    if (numKept === 0) this.#isAdopted = false;
   }
 
   /** Gives back all blocks. */
@@ -118,6 +133,7 @@ export class SequenceBlocks {
     this.#pool.retain(this.#table);
     for (const block of this.#table) fork.#table.push(block);
     for (const node of this.#nodes) fork.#nodes.push(node);
+    fork.#isAdopted = this.#isAdopted;
     fork.shrinkTo(numPositions);
     return fork;
   }

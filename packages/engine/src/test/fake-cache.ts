@@ -13,6 +13,7 @@ export class FakeCache implements KvCache {
   readonly blockSize: number;
   readonly numBlocks: number;
   readonly bytesPerBlock: number;
+  readonly layout = 'fake-1';
   readonly #places: Int32Array;
 
   constructor(options: CacheOptions) {

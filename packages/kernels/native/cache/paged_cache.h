@@ -21,6 +21,8 @@ struct CacheOptions {
 ///   keys    [kv head][head_dim][position in block]    lane = position, for scores
 ///   values  [kv head][position in block][head_dim rounded up to 8]
 ///
+/// Whoever changes this gives it another name: `layout` in src/kv-cache.ts.
+///
 /// In q8 a head's scales, f32 [position in block], follow its codes. The padding of values is zero and stays zero. Block
 /// indices are checked by every method that takes them.
 ///
