@@ -27,10 +27,27 @@ export class AnchorError extends HearthError {
   }
 }
 
-/**
- * The whole cache is too small for one sequence. Models are loaded with room for a full context, so this is a bug of
- * whoever sized the cache, and not part of the public surface.
- */
+/** The deadline of a request (`timeoutMs`) has passed before its work was done. */
+export class DeadlineError extends HearthError {
+  constructor(timeoutMs: number) {
+    super('deadline', `The request was not done within its ${timeoutMs} ms and was stopped.`, {
+      details: { timeoutMs },
+    });
+  }
+}
+
+/** As many requests wait already as are allowed to. Nothing was begun: try again later. */
+export class QueueFullError extends HearthError {
+  constructor(numWaiting: number, maxQueued: number) {
+    super(
+      'queue_full',
+      `${numWaiting} requests wait already, of ${maxQueued} that may. Try again later, or load the model with a larger maxQueued.`,
+      { details: { numWaiting, maxQueued } },
+    );
+  }
+}
+
+/** The whole cache is too small for one sequence, even if it had all of it to itself. */
 export class CacheExhaustedError extends HearthError {
   readonly numBlocksNeeded: number;
   readonly numBlocksFree: number;

@@ -1,6 +1,6 @@
 export { type ChatOptions, chat } from './chat/chat.ts';
 export type { ModelChatTemplate, RenderChatOptions } from './chat/render-chat.ts';
-export { AnchorError, SessionBusyError } from './errors.ts';
+export { AnchorError, CacheExhaustedError, DeadlineError, QueueFullError, SessionBusyError } from './errors.ts';
 export {
   type PerplexityOptions,
   type PerplexityProgress,
@@ -21,11 +21,14 @@ export { loadModel } from './model/load-model.ts';
 export type { LoadModelOptions, LoadWeightsOptions, ModelLimits, PrepareModelOptions } from './model/load-options.ts';
 export type { Model, ModelTokenizer } from './model/model.ts';
 export type { ModelHeader, ModelInfo } from './model/model-info.ts';
+export type { ModelStats } from './model/model-stats.ts';
 export { prepareModel } from './model/prepare-model.ts';
 export type { PreparedModel } from './model/prepared-model.ts';
 export type { LoadProgress } from './model/progress.ts';
 export type { GenerateProfile, OpProfile } from './profile/op-profiler.ts';
 export { type OpWork, opWork, type StepShape, type StorageTypes, sumWork } from './profile/op-work.ts';
 export { leastSeconds, type RooflineCeilings } from './profile/roofline.ts';
+export type { RowScores } from './session/evaluate-rows.ts';
 export type { CreateSessionOptions, Session } from './session/session.ts';
-export type { RowScores } from './step/step-loop.ts';
+export type { StepTotals } from './step/step-statistics.ts';
+export type { LoopKind } from './step/task-loop.ts';

@@ -1,11 +1,12 @@
 import { ContextLengthError, InvalidArgumentError } from '@hearth/core';
 import type { SamplingParams, TokenMask } from '@hearth/sampler';
+import type { SpeculationOptions } from '@hearth/speculative';
 
 /** What to generate, and how to choose tokens. Sampling is that of @hearth/sampler: temperature 0 is greedy, 1 the default. */
 export interface GenerateOptions extends SamplingParams {
   /**
    * Most tokens to make. 0 computes the prompt and makes none. When it is null, absent, or larger than what is left of the
-   * context, generation goes on to the end of the context.
+   * context, generation goes on to the end of the context, or of the cache where that is smaller.
    */
   readonly maxTokens?: number | null | undefined;
   /** Text that ends the generation; it is not part of the text. Each may span tokens. */
@@ -21,7 +22,13 @@ export interface GenerateOptions extends SamplingParams {
   readonly mask?: ((completionTokenIds: readonly number[]) => TokenMask | undefined) | undefined;
   /** Measure the time of every op, and count its work; the result then has a `profile`. Costs nothing when off. */
   readonly profile?: boolean | undefined;
-  /** Ends the generation with an `AbortError`, in prefill and in decode. */
+  /** Guess tokens ahead: the text comes sooner, and is the same. False: do not. Default: as the model was loaded. */
+  readonly speculation?: SpeculationOptions | false | undefined;
+  /** Requests of higher priority run first, and may take the place of lower ones when the cache is full. Default: 0. */
+  readonly priority?: number | undefined;
+  /** Ends the generation with a `DeadlineError` when it is not done after so many milliseconds, waiting included. */
+  readonly timeoutMs?: number | undefined;
+  /** Ends the generation with an `AbortError`, in the queue, in prefill and in decode. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -33,6 +40,9 @@ export interface GenerationPlan {
   readonly stopTokenIds: ReadonlySet<number>;
   readonly mask: ((completionTokenIds: readonly number[]) => TokenMask | undefined) | undefined;
   readonly profile: boolean;
+  readonly speculation: SpeculationOptions | undefined;
+  readonly priority: number;
+  readonly timeoutMs: number | undefined;
   /** Everything that is left, for the sampler, which refuses names that it does not know. */
   readonly sampling: SamplingParams;
 }
@@ -42,9 +52,16 @@ export interface SessionFacts {
   /** Tokens in the session. */
   readonly length: number;
   readonly contextLength: number;
+  /** Positions that the whole cache holds. */
+  readonly cacheTokens: number;
+  /** Of generations that do not say otherwise. */
+  readonly speculation: SpeculationOptions | undefined;
   readonly vocabSize: number;
   readonly eosTokenIds: ReadonlySet<number>;
 }
+
+/** What a timer can wait for. */
+const mostTimeoutMs = 2 ** 31 - 1;
 
 /**
  * Checks the options before any work is done.
@@ -53,6 +70,7 @@ export interface SessionFacts {
  */
 export function planGeneration(options: GenerateOptions, session: SessionFacts): GenerationPlan {
   const { maxTokens = null, stop = [], stopTokenIds = [], ignoreEos = false, mask, profile = false } = options;
+  const { speculation, priority = 0, timeoutMs } = options;
   if (session.length === 0) {
     throw new InvalidArgumentError('The session is empty. Extend it with a prompt, at least its start token, first.');
   }
@@ -68,20 +86,42 @@ export function planGeneration(options: GenerateOptions, session: SessionFacts):
   if (typeof ignoreEos !== 'boolean') throw invalid('ignoreEos', 'true or false', ignoreEos);
   if (mask !== undefined && typeof mask !== 'function') throw invalid('mask', 'a function', mask);
 
+  if (!Number.isFinite(priority)) throw invalid('priority', 'a number', priority);
+  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= mostTimeoutMs)) {
+    throw invalid('timeoutMs', `a number above 0, at most ${mostTimeoutMs}`, timeoutMs);
+  }
+
   const room = session.contextLength - session.length;
   if (maxTokens !== 0 && room < 1) throw new ContextLengthError(session.length + 1, session.contextLength);
+  // The last token needs no place in the cache.
+  const cacheRoom = Math.max(1, session.cacheTokens - session.length + 1);
   return {
-    maxTokens: Math.min(maxTokens ?? room, room),
+    maxTokens: maxTokens !== null && maxTokens < room ? maxTokens : Math.min(room, cacheRoom),
     stop: typeof stop === 'string' ? [stop] : stop,
     stopTokenIds: new Set([...(ignoreEos ? [] : session.eosTokenIds), ...stopTokenIds]),
     mask,
     profile,
+    speculation: speculation === false ? undefined : (speculation ?? session.speculation),
+    priority,
+    timeoutMs,
     sampling: withoutOwnOptions(options),
   };
 }
 
 function withoutOwnOptions(options: GenerateOptions): SamplingParams {
-  const { maxTokens, stop, stopTokenIds, ignoreEos, mask, profile, signal, ...sampling } = options;
+  const {
+    maxTokens,
+    stop,
+    stopTokenIds,
+    ignoreEos,
+    mask,
+    profile,
+    speculation,
+    priority,
+    timeoutMs,
+    signal,
+    ...sampling
+  } = options;
   return sampling;
 }
 

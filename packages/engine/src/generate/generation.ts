@@ -1,4 +1,5 @@
 import type { TokenLogprob } from '@hearth/sampler';
+import type { SpeculationStats } from '@hearth/speculative';
 import type { GenerateProfile } from '../profile/op-profiler.ts';
 
 /** One token of a generation, as it came. */
@@ -44,6 +45,8 @@ export interface GenerateResult {
   readonly logprobs?: readonly { readonly logprob: number; readonly topLogprobs: readonly TokenLogprob[] }[];
   readonly usage: GenerateUsage;
   readonly timings: GenerateTimings;
+  /** When tokens were guessed ahead. */
+  readonly speculation?: SpeculationStats;
   /** When asked for. */
   readonly profile?: GenerateProfile;
   /** The seed of the draws, also when it was drawn because none was given. With it the same text comes again. */
@@ -58,7 +61,7 @@ export interface GenerateUsage {
   readonly completionTokens: number;
 }
 
-/** Milliseconds of wall time; waiting for other sessions' turns included. */
+/** Milliseconds of wall time; waiting for a turn included. */
 export interface GenerateTimings {
   /** From the call until the last prompt token was computed. */
   readonly prefillMs: number;

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { Backend, StepOutput } from '@hearth/core';
+import type { Backend, RowOutput } from '@hearth/core';
 import { createCpuBackend } from '@hearth/kernels';
 import { createReferenceBackend } from '@hearth/reference';
 import { createTokenMask, NoTokenAllowedError } from '@hearth/sampler';
@@ -12,8 +12,8 @@ import type { GenerateOptions } from './generate-options.ts';
 const path = fileURLToPath(new URL('../../../golden/fixtures/tiny-llama/model', import.meta.url));
 
 /** The same backend, with what its steps were asked for on record, and without sampling in the step if that is wanted. */
-function watched(backend: Backend, canSampleInStep: boolean): { backend: Backend; kinds: StepOutput['kind'][] } {
-  const kinds: StepOutput['kind'][] = [];
+function watched(backend: Backend, canSampleInStep: boolean): { backend: Backend; kinds: RowOutput['kind'][] } {
+  const kinds: RowOutput['kind'][] = [];
   const watching: Backend = {
     info: { ...backend.info, canSampleInStep },
     fileMapper: backend.fileMapper,
@@ -24,7 +24,7 @@ function watched(backend: Backend, canSampleInStep: boolean): { backend: Backend
         program: executable.program,
         cache: executable.cache,
         step: (batch, options) => {
-          if (batch.outputRows.length > 0) kinds.push(options?.output?.kind ?? 'logits');
+          if (options?.output?.kind === 'rows') kinds.push(...options.output.rows.map((row) => row.kind));
           return executable.step(batch, options);
         },
         dispose: () => executable.dispose(),
@@ -37,7 +37,7 @@ function watched(backend: Backend, canSampleInStep: boolean): { backend: Backend
 
 describe.skipIf(!hasKernels())('sampling within the step', () => {
   let cpu: Backend;
-  const ways: { model: Model; kinds: StepOutput['kind'][] }[] = [];
+  const ways: { model: Model; kinds: RowOutput['kind'][] }[] = [];
 
   beforeAll(async () => {
     cpu = await createCpuBackend({ numThreads: 2 });
@@ -74,9 +74,9 @@ describe.skipIf(!hasKernels())('sampling within the step', () => {
     { seed: 3, topK: 1, choiceIndex: 4 },
   ])('gives the tokens of the TypeScript sampler: %o', async (options) => {
     const [inStep, apart, reference] = await generate(options);
-    expect(inStep!.kinds).toEqual(['rows']);
+    expect(inStep!.kinds).toEqual(['sample']);
     expect(apart!.kinds).toEqual(['logits']);
-    expect(reference!.kinds).toEqual(['rows']);
+    expect(reference!.kinds).toEqual(['sample']);
     expect(inStep!.tokenIds).toHaveLength(24);
     expect(apart).toMatchObject({ text: inStep!.text, tokenIds: inStep!.tokenIds });
     expect(reference).toMatchObject({ text: inStep!.text, tokenIds: inStep!.tokenIds });
@@ -98,7 +98,7 @@ describe.skipIf(!hasKernels())('sampling within the step', () => {
     ['a mask', { mask: () => createTokenMask(ways[0]!.model.info.vocabSize, [40, 41, 42]) }],
   ])('has %s, with the tokens of the TypeScript sampler', async (_, options) => {
     const [inStep, apart, reference] = await generate({ seed: 1, ...options });
-    expect(inStep!.kinds).toEqual(['rows']);
+    expect(inStep!.kinds).toEqual(['sample']);
     expect(apart!.kinds).toEqual(['logits']);
     expect(apart!.tokenIds).toEqual(inStep!.tokenIds);
     expect(reference!.tokenIds).toEqual(inStep!.tokenIds);

@@ -306,7 +306,14 @@ describe('loadWeights', () => {
     [{ cacheDtype: 'q4' }, /cacheDtype must be one of f32, f16/],
     // A type that there is, but not in this backend.
     [{ cacheDtype: 'q8' }, /cacheDtype must be one of f32, f16 with this backend, got q8/],
-    [{ cacheTokens: 10 }, /cacheTokens must be a whole number from 64/],
+    [{ cacheTokens: 0 }, /cacheTokens must be a whole number from 1/],
+    [{ cacheBytes: 10 }, /cacheBytes must be a whole number from \d+ to \d+ \(a block of 32 positions\), got 10/],
+    [{ cacheTokens: 64, cacheBytes: 1e6 }, /give one of them/],
+    [{ maxSequences: 65 }, /maxSequences must be a whole number from 1 to 64 \(from maxTokensPerStep/],
+    [{ maxQueued: -1 }, /maxQueued must be a whole number from 0/],
+    [{ prefillTimeMs: 0 }, /prefillTimeMs must be a number of milliseconds above 0, got 0/],
+    [{ loop: 'fast' }, /loop must be one of overlapped, simple, got fast/],
+    [{ speculation: { proposers: 'lookup' } }, /speculation.proposers must be an array/],
     [{ maxTokensPerStep: 0 }, /maxTokensPerStep must be a whole number from 1/],
   ])('refuses %j, and can be tried again', async (options, message) => {
     await withPrepared(

@@ -1,7 +1,16 @@
 import type { ChatTemplateLimits } from '@hearth/chat-format';
 import type { QuantizePlan, StorageDtype } from '@hearth/checkpoint';
-import { type Backend, type CacheDtype, InvalidArgumentError, type PackedCacheOptions } from '@hearth/core';
+import {
+  type Backend,
+  type CacheDtype,
+  type CacheLayerSpec,
+  InvalidArgumentError,
+  type PackedCacheOptions,
+} from '@hearth/core';
+import type { SpeculationOptions } from '@hearth/speculative';
 import type { TokenizerLimits } from '@hearth/tokenizer';
+import type { LoopKind } from '../step/task-loop.ts';
+import { kvBytesPerToken } from './model-info.ts';
 import type { LoadProgress } from './progress.ts';
 
 /** Positions of a session unless the caller says otherwise: enough for a long conversation, and memory to match. */
@@ -34,18 +43,42 @@ export interface LoadWeightsOptions {
    * models whose keys f16 cannot hold. Other than `cacheTokens` it changes results.
    */
   readonly cacheDtype?: CacheDtype | undefined;
-  /** Positions that the cache holds over all sessions, at least `contextLength`. Default: `contextLength`. */
+  /** Positions that the cache holds over all sessions. Default: `contextLength`, or what `cacheBytes` holds. */
   readonly cacheTokens?: number | undefined;
+  /** Memory for the cache in bytes, instead of `cacheTokens`. */
+  readonly cacheBytes?: number | undefined;
+  /** Whether prompts may begin with what earlier requests have computed. It changes no result. Default: true. */
+  readonly prefixCache?: boolean | undefined;
+  /** Most requests that run at a time, in one batch; the others wait. It changes no result. Default: 32. */
+  readonly maxSequences?: number | undefined;
+  /** Most requests that wait; more are refused with a `QueueFullError`. Default: no limit. */
+  readonly maxQueued?: number | undefined;
   /**
-   * Most tokens in one step, so the size of prefill chunks. Larger ones are faster up to a point; smaller ones let other
-   * sessions and an abort in sooner. It changes no result. Default: 256.
+   * How long the part of a prompt that one step computes may take while other requests run or wait, in milliseconds: about so
+   * much longer they wait for their next token. Chunks are sized by what earlier ones took. It changes no result.
+   * Default: 250.
+   */
+  readonly prefillTimeMs?: number | undefined;
+  /**
+   * Most tokens in one step, so the size of prefill chunks of a request that is alone. Larger ones are faster up to a point;
+   * smaller ones let new requests in sooner. It changes no result. Default: 256.
    */
   readonly maxTokensPerStep?: number | undefined;
   /**
-   * Most output rows in one step. Each takes vocabSize floats in the backend; only `Session.forward` and `Session.score` ask
-   * for more than one, and are faster with more. It changes no result. Default: 16.
+   * Most output rows in one step, each of which takes vocabSize floats in the backend: one for each sequence that generates,
+   * one for each guess that is verified. `Session.forward` and `Session.score` take what there is. It changes no result.
+   * Default: 64.
    */
   readonly maxOutputRows?: number | undefined;
+  /** Guess tokens ahead in every generation that does not say otherwise. It changes no result. Default: no. */
+  readonly speculation?: SpeculationOptions | undefined;
+  /**
+   * `overlapped` (default) prepares a step while another runs, `simple` does one thing after the other. Same steps, same
+   * results.
+   */
+  readonly loop?: LoopKind | undefined;
+  /** Check after every step that each block of the cache is accounted for, and fail if not. For tests. Default: false. */
+  readonly checkIntegrity?: boolean | undefined;
   /**
    * Keeps packed weights in a directory, from which the next load of the same model maps them. They are written in the
    * background after the first token. Default: nothing is kept.
@@ -62,8 +95,10 @@ export type LoadModelOptions = PrepareModelOptions & LoadWeightsOptions;
 /** Positions per block. Half an attention tile: fine enough to waste little, coarse enough for short block tables. */
 export const blockSize = 32;
 
-/** Output rows of one step unless the caller says otherwise. */
-const defaultMaxOutputRows = 16;
+const defaultMaxTokensPerStep = 256;
+const defaultMaxOutputRows = 64;
+const defaultMaxSequences = 32;
+const defaultPrefillTimeMs = 250;
 
 /** @throws InvalidArgumentError when it is not a whole number from 1 to what the model can address */
 export function resolveContextLength(wanted: number | undefined, maxContextLength: number): number {
@@ -74,19 +109,70 @@ export function resolveContextLength(wanted: number | undefined, maxContextLengt
 
 /** @throws InvalidArgumentError that names the option and its range */
 export function resolveLoadWeightsOptions(options: LoadWeightsOptions, backend: Backend, contextLength: number) {
-  const { cacheDtype = 'f16', maxTokensPerStep = 256, cacheTokens = contextLength, ownsBackend = false } = options;
-  const { maxOutputRows = defaultMaxOutputRows, packedCache } = options;
-  const { cacheDtypes } = backend.info;
-  if (!cacheDtypes.includes(cacheDtype)) {
-    throw new InvalidArgumentError(
-      `cacheDtype must be one of ${cacheDtypes.join(', ')} with this backend, got ${String(cacheDtype)}.`,
-      { details: { field: 'cacheDtype', expected: cacheDtypes, received: cacheDtype } },
-    );
-  }
+  const { cacheDtype = 'f16', cacheTokens, cacheBytes, packedCache, speculation } = options;
+  const { prefixCache = true, checkIntegrity = false, ownsBackend = false, loop = 'overlapped' } = options;
+  const { maxTokensPerStep = defaultMaxTokensPerStep, maxOutputRows = defaultMaxOutputRows } = options;
+  const { maxQueued = Number.POSITIVE_INFINITY, prefillTimeMs = defaultPrefillTimeMs } = options;
   checkRange('maxTokensPerStep', maxTokensPerStep, 1, 2 ** 16);
   checkRange('maxOutputRows', maxOutputRows, 1, 2 ** 12);
-  checkRange('cacheTokens', cacheTokens, contextLength, 2 ** 31, ' (from the context length on)');
-  return { cacheDtype, cacheTokens, maxTokensPerStep, maxOutputRows, packedCache, ownsBackend };
+  // Each sequence that generates takes a token and an output row of the step.
+  const mostSequences = Math.min(maxTokensPerStep, maxOutputRows);
+  const { maxSequences = Math.min(defaultMaxSequences, mostSequences) } = options;
+  checkRange('maxSequences', maxSequences, 1, mostSequences, ' (from maxTokensPerStep and maxOutputRows)');
+  checkOneOf('cacheDtype', cacheDtype, backend.info.cacheDtypes, ' with this backend');
+  checkOneOf('loop', loop, ['overlapped', 'simple']);
+  if (cacheTokens !== undefined && cacheBytes !== undefined) {
+    throw new InvalidArgumentError('cacheTokens and cacheBytes both say how large the cache is: give one of them.');
+  }
+  if (cacheTokens !== undefined) checkRange('cacheTokens', cacheTokens, 1, 2 ** 31);
+  if (cacheBytes !== undefined) checkRange('cacheBytes', cacheBytes, 1, Number.MAX_SAFE_INTEGER);
+  if (maxQueued !== Number.POSITIVE_INFINITY) checkRange('maxQueued', maxQueued, 0, Number.MAX_SAFE_INTEGER);
+  if (!(prefillTimeMs > 0)) {
+    throw new InvalidArgumentError(`prefillTimeMs must be a number of milliseconds above 0, got ${prefillTimeMs}.`);
+  }
+  return {
+    cacheDtype,
+    cacheTokens: cacheTokens ?? (cacheBytes === undefined ? contextLength : undefined),
+    cacheBytes,
+    packedCache,
+    speculation,
+    prefixCache,
+    checkIntegrity,
+    ownsBackend,
+    loop,
+    maxTokensPerStep,
+    maxOutputRows,
+    maxSequences,
+    maxQueued,
+    prefillTimeMs,
+  };
+}
+
+/**
+ * Blocks of a cache of so many positions or bytes.
+ * @throws InvalidArgumentError when the bytes do not hold one block
+ */
+export function numCacheBlocks(
+  {
+    cacheTokens,
+    cacheBytes,
+    cacheDtype,
+  }: Pick<LoadWeightsOptions, 'cacheTokens' | 'cacheBytes'> & { cacheDtype: CacheDtype },
+  layers: readonly CacheLayerSpec[],
+): number {
+  if (cacheBytes === undefined) return Math.ceil(cacheTokens! / blockSize);
+  // Backends may round the width of values up to a vector.
+  const padded = layers.map((layer) => ({ ...layer, headDim: Math.ceil(layer.headDim / 8) * 8 }));
+  const bytesPerBlock = blockSize * kvBytesPerToken(padded, cacheDtype);
+  checkRange('cacheBytes', cacheBytes, bytesPerBlock, Number.MAX_SAFE_INTEGER, ` (a block of ${blockSize} positions)`);
+  return Math.floor(cacheBytes / bytesPerBlock);
+}
+
+function checkOneOf(field: string, value: string, expected: readonly string[], where = ''): void {
+  if (expected.includes(value)) return;
+  throw new InvalidArgumentError(`${field} must be one of ${expected.join(', ')}${where}, got ${String(value)}.`, {
+    details: { field, expected, received: value },
+  });
 }
 
 function checkRange(field: string, value: number, least: number, most: number, why = ''): void {

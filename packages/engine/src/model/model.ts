@@ -3,9 +3,10 @@ import { DisposedError } from '@hearth/core';
 import type { Tokenizer } from '@hearth/tokenizer';
 import { type ChatFormat, type ModelChatTemplate, type RenderChatOptions, renderChat } from '../chat/render-chat.ts';
 import { type CreateSessionOptions, Session } from '../session/session.ts';
-import type { SessionRuntime } from '../session/session-runtime.ts';
+import { checkBlockIntegrity, type SessionRuntime } from '../session/session-runtime.ts';
 import { disposeAll } from './dispose-all.ts';
 import type { ModelInfo } from './model-info.ts';
+import { type ModelStats, modelStats } from './model-stats.ts';
 
 /** The public face of a tokenizer, so that tests can have one without a worker. */
 export type ModelTokenizer = Pick<Tokenizer, keyof Tokenizer>;
@@ -56,6 +57,19 @@ export class Model {
   createSession(options?: CreateSessionOptions): Session {
     this.#checkOpen();
     return new Session(this.#runtime, options);
+  }
+
+  /** What runs and waits, what the cache holds, and what the steps have done and taken: numbers of this moment. */
+  stats(): ModelStats {
+    return modelStats(this.#runtime);
+  }
+
+  /**
+   * Checks that every block of the cache is free, cached, or in the tables of as many sessions as are counted for it.
+   * @throws Error naming the first block that is not: a mistake of the engine
+   */
+  checkIntegrity(): void {
+    checkBlockIntegrity(this.#runtime);
   }
 
   /**

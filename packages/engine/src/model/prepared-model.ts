@@ -13,13 +13,14 @@ import {
   type Weights,
 } from '@hearth/core';
 import type { Model as ModelDefinition } from '@hearth/models';
+import { resolveSpeculation } from '@hearth/speculative';
 import { type ChatFormat, type ModelChatTemplate, type RenderChatOptions, renderChat } from '../chat/render-chat.ts';
 import { checkTokens } from '../session/check-tokens.ts';
 import { createSessionRuntime } from '../session/session-runtime.ts';
 import { Work } from '../session/work.ts';
 import { disposeAll } from './dispose-all.ts';
 import { modelFingerprint } from './fingerprint.ts';
-import { blockSize, type LoadWeightsOptions, resolveLoadWeightsOptions } from './load-options.ts';
+import { blockSize, type LoadWeightsOptions, numCacheBlocks, resolveLoadWeightsOptions } from './load-options.ts';
 import { Model, type ModelTokenizer } from './model.ts';
 import { kvBytesPerToken, type ModelHeader, type ModelInfo } from './model-info.ts';
 import { packedCacheOf } from './packed-cache.ts';
@@ -97,7 +98,7 @@ export class PreparedModel {
     this.#checkOpen();
     if (this.#load) throw new InvalidArgumentError('The weights of this prepared model are being loaded, or were.');
     const resolved = resolveLoadWeightsOptions(options, this.#parts.backend, this.info.contextLength);
-    const work = new Work(options.signal);
+    const work = new Work(options);
     const model = this.#loadModel(resolved, work, options.onProgress);
     this.#load = { work, model };
     try {
@@ -135,11 +136,13 @@ export class PreparedModel {
     onProgress: LoadWeightsOptions['onProgress'],
   ): Promise<Model> {
     const { backend, checkpoint, definition, sources, recodings, tokenizer, chatFormat, eosTokenIds } = this.#parts;
-    const { cacheDtype, cacheTokens, maxTokensPerStep, maxOutputRows, packedCache, ownsBackend } = options;
+    const { cacheDtype, maxTokensPerStep, maxOutputRows, packedCache, ownsBackend, speculation } = options;
     let weights: Weights | undefined;
     let executable: Executable | undefined;
     try {
       throwIfAborted(signal);
+      const speculationTarget = { info: this.info, tokenizer };
+      if (speculation) resolveSpeculation(speculation, speculationTarget);
       const fingerprint = await modelFingerprint(
         checkpoint,
         { recodings, ropes: definition.graph.ropes, cacheDtype },
@@ -151,7 +154,7 @@ export class PreparedModel {
         packedCache: packedCache && packedCacheOf(checkpoint, recodings, packedCache),
       });
       const program = definition.createProgram();
-      const numBlocks = Math.ceil(cacheTokens / blockSize) * program.cacheGroups.length;
+      const numBlocks = numCacheBlocks(options, program.cacheLayers);
       executable = await backend.compile(program, weights, {
         maxTokens: maxTokensPerStep,
         maxOutputRows,
@@ -162,8 +165,8 @@ export class PreparedModel {
       const runtime = createSessionRuntime(executable, {
         contextLength: this.info.contextLength,
         eosTokenIds,
-        chunkTokens: maxTokensPerStep,
-        maxOutputRows,
+        ...options,
+        speculationTarget,
         weightDtypes: program.weights.map(({ name }) => recodings.get(name) ?? sources.get(name)!.dtype),
         samplesInStep: backend.info.canSampleInStep,
         // A completion goes on from the prompt, so a blank at its start is a blank.
@@ -179,7 +182,7 @@ export class PreparedModel {
         cacheDtype,
         kvBytesPerToken: kvBytesPerToken(program.cacheLayers, cacheDtype),
         kvBytes: numBlocks * executable.cache.bytesPerBlock,
-        cacheTokens: Math.floor(numBlocks / program.cacheGroups.length) * blockSize,
+        cacheTokens: numBlocks * blockSize,
         backend: backend.info,
       };
       // In this order: an executable uses its weights, and both their backend.

@@ -1,28 +1,38 @@
-import type { RowScores } from '../step/step-loop.ts';
-import { computeUncached, runStep } from './compute.ts';
+import type { TaskLoop } from '../step/task-loop.ts';
+import { RowsTask } from './rows-task.ts';
 import type { Sequence } from './sequence.ts';
-import type { SessionRuntime } from './session-runtime.ts';
+
+/** What rows of logits are reduced to when only one token of each counts. */
+export interface RowScores {
+  /** Log-probability of the row's target, [rows]. */
+  readonly logprobs: Float32Array;
+  /** The most likely token, the lower id where two are equal, [rows]. */
+  readonly argmax: Int32Array;
+}
 
 /**
  * Appends tokens and computes the logits after each of them, [tokenIds.length, vocabSize]. When it rejects, the sequence is
  * as long as before.
  */
 export async function forwardTokens(
-  runtime: SessionRuntime,
+  { loop, vocabSize }: { readonly loop: TaskLoop; readonly vocabSize: number },
   sequence: Sequence,
   tokenIds: ArrayLike<number>,
   signal: AbortSignal,
 ): Promise<Float32Array> {
-  const { loop, vocabSize } = runtime;
-  const rows = new Float32Array(tokenIds.length * vocabSize);
-  const start = sequence.length;
-  await appending(sequence, tokenIds, () =>
-    evaluateRows(runtime, sequence, start, tokenIds.length, signal, (firstRow, numTokens) => {
-      const onLogits = (logits: Float32Array) => rows.set(logits, firstRow * vocabSize);
-      return runStep(loop, { sequence, numTokens, outputs: 'all' }, { signal, onLogits });
-    }),
-  );
-  return rows;
+  const logits = new Float32Array(tokenIds.length * vocabSize);
+  const from = sequence.length;
+  await appending(sequence, tokenIds, () => {
+    const task = new RowsTask({
+      sequence,
+      from,
+      numRows: tokenIds.length,
+      rowOutput: () => ({ kind: 'logits' }),
+      onRow: (index, rows, row) => logits.set(rows.logits(row), index * vocabSize),
+    });
+    return loop.run(task, signal);
+  });
+  return logits;
 }
 
 /**
@@ -30,25 +40,29 @@ export async function forwardTokens(
  * place. The sequence holds at least one token before. When it rejects, it is as long as before.
  */
 export async function scoreTokens(
-  runtime: SessionRuntime,
+  { loop }: { readonly loop: TaskLoop },
   sequence: Sequence,
   tokenIds: Int32Array,
   signal: AbortSignal,
 ): Promise<RowScores> {
   const scores = { logprobs: new Float32Array(tokenIds.length), argmax: new Int32Array(tokenIds.length) };
-  // The row that predicts a token is that of the token before it, which may have been computed without an output.
-  const start = sequence.length - 1;
-  sequence.numCachedTokens = Math.min(sequence.numCachedTokens, start);
-  await appending(sequence, tokenIds, () =>
-    evaluateRows(runtime, sequence, start, tokenIds.length, signal, (firstRow, numTokens) => {
-      const targets = tokenIds.slice(firstRow, firstRow + numTokens);
-      const onScores = ({ logprobs, argmax }: RowScores) => {
-        scores.logprobs.set(logprobs, firstRow);
-        scores.argmax.set(argmax, firstRow);
-      };
-      return runStep(runtime.loop, { sequence, numTokens, outputs: 'all', targets }, { signal, onScores });
-    }),
-  );
+  // The row that predicts a token is that of the token before it. The last token predicts nothing that is asked for, and its
+  // row is left out: it is computed by the next call that needs it.
+  const from = sequence.length - 1;
+  await appending(sequence, tokenIds, () => {
+    const task = new RowsTask({
+      sequence,
+      from,
+      numRows: tokenIds.length,
+      rowOutput: (index) => ({ kind: 'logprob', tokenId: tokenIds[index]! }),
+      onRow: (index, rows, row) => {
+        const { logprob, argmax } = rows.score(row);
+        scores.logprobs[index] = logprob;
+        scores.argmax[index] = argmax;
+      },
+    });
+    return loop.run(task, signal);
+  });
   return scores;
 }
 
@@ -60,24 +74,5 @@ async function appending(sequence: Sequence, tokenIds: ArrayLike<number>, run: (
   } catch (error) {
     sequence.truncate(length);
     throw error;
-  }
-}
-
-/** Runs `numRows` tokens from `start` on with an output row each, as many at a time as a step gives. */
-async function evaluateRows(
-  { loop, chunkTokens, maxOutputRows }: SessionRuntime,
-  sequence: Sequence,
-  start: number,
-  numRows: number,
-  signal: AbortSignal,
-  run: (firstRow: number, numTokens: number) => Promise<boolean>,
-): Promise<void> {
-  let row = 0;
-  while (row < numRows) {
-    // What lies before the next row: what was not computed yet, or lost its blocks to another session meanwhile.
-    await computeUncached(loop, sequence, { signal, chunkTokens, upTo: start + row });
-    const numTokens = Math.min(numRows - row, chunkTokens, maxOutputRows);
-    const hasRun = await run(row, numTokens);
-    if (hasRun) row += numTokens;
   }
 }

@@ -13,9 +13,7 @@ export class Sequence {
   readonly blocks: SequenceBlocks;
   readonly anchor: number;
   numCachedTokens = 0;
-  /** When its present work began, on a clock that only orders; undefined while it is idle. */
-  activeSince: number | undefined;
-  /** When its last work ended, on the same clock. */
+  /** When its last work ended, on a clock that only orders. */
   lastUse = 0;
 
   constructor(blocks: SequenceBlocks, anchor = 0) {
@@ -30,10 +28,6 @@ export class Sequence {
   /** Prefixes in the cache are shared only among sequences of equal salts. */
   get cacheSalt(): string {
     return this.blocks.salt;
-  }
-
-  get isActive(): boolean {
-    return this.activeSince !== undefined;
   }
 
   append(tokenIds: ArrayLike<number>): void {

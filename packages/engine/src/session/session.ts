@@ -1,36 +1,40 @@
 import { AbortError, DisposedError, type HearthError, InvalidArgumentError } from '@hearth/core';
-import { SequenceBlocks } from '../cache/sequence-blocks.ts';
+import { Speculator } from '@hearth/speculative';
 import { AnchorError, SessionBusyError } from '../errors.ts';
 import { EventStream } from '../generate/event-stream.ts';
 import { type GenerateOptions, planGeneration } from '../generate/generate-options.ts';
 import type { GenerateEvent, GenerateResult, Generation } from '../generate/generation.ts';
-import { GenerationRun } from '../generate/run-generation.ts';
+import { GenerationTask } from '../generate/generation-task.ts';
 import { GenerationProfiler } from '../profile/op-profiler.ts';
-import type { RowScores } from '../step/step-loop.ts';
 import { checkTokens } from './check-tokens.ts';
 import { commonPrefixLength } from './common-prefix.ts';
-import { computeUncached } from './compute.ts';
-import { forwardTokens, scoreTokens } from './evaluate-rows.ts';
+import { ComputeTask } from './compute-task.ts';
+import { forwardTokens, type RowScores, scoreTokens } from './evaluate-rows.ts';
 import { Sequence } from './sequence.ts';
-import type { SessionRuntime } from './session-runtime.ts';
-import { Work } from './work.ts';
+import { newSequence, type SessionRuntime } from './session-runtime.ts';
+import { Work, type WorkOptions } from './work.ts';
 
 export interface CreateSessionOptions {
   /** Tokens to start with. */
   readonly tokenIds?: ArrayLike<number>;
   /** How many of them are never cut back (system prompt and tools, as a rule). Default: none. */
   readonly anchor?: number;
+  /**
+   * What was computed for other sessions is reused only among those of the same salt: give each tenant one, and none can
+   * tell from the time that an answer takes what another has asked. Default: one that all share.
+   */
+  readonly cacheSalt?: string;
 }
 
-/** Orders beginnings and ends of work, whatever model they belong to. */
+/** Orders the ends of work, whatever model it belongs to. */
 let workClock = 0;
 
 /**
  * A sequence of tokens that grows, keeps its keys and values in the model's cache between calls, and can be cut back.
  *
- * It does one thing at a time: what changes it is refused with a `SessionBusyError` while it works. Several sessions of a
- * model may work at the same time and take turns. Tokens whose computation was aborted or failed stay in the session and
- * are computed by the next call that needs them; to be rid of them, `truncate`.
+ * It does one thing at a time: what changes it is refused with a `SessionBusyError` while it works. Any number of sessions
+ * of a model work at the same time and share its steps. Tokens whose computation was aborted or failed stay in the session
+ * and are computed by the next call that needs them; to be rid of them, `truncate`.
  */
 export class Session {
   readonly #runtime: SessionRuntime;
@@ -39,18 +43,10 @@ export class Session {
   #work: { readonly work: Work; readonly ended: Promise<unknown> } | undefined;
   #ending: Promise<void> | undefined;
 
-  /** Made by `Model.createSession`. */
-  constructor(runtime: SessionRuntime, options: CreateSessionOptions = {}) {
-    const { tokenIds = [], anchor = 0 } = options;
-    checkTokens(tokenIds, 0, runtime);
-    if (!Number.isInteger(anchor) || anchor < 0 || anchor > tokenIds.length) {
-      throw new InvalidArgumentError(
-        `anchor must be a whole number from 0 to the ${tokenIds.length} tokens of the new session, got ${anchor}.`,
-      );
-    }
+  /** Made by `Model.createSession` and `fork`. */
+  constructor(runtime: SessionRuntime, from: CreateSessionOptions | Sequence = {}) {
     this.#runtime = runtime;
-    this.#sequence = new Sequence(new SequenceBlocks(runtime.pool, runtime.blockSize), anchor);
-    this.#sequence.append(tokenIds);
+    this.#sequence = from instanceof Sequence ? from : newSequence(runtime, from);
     runtime.sequences.add(this.#sequence);
     runtime.sessions.add(this.#endByModel);
   }
@@ -131,9 +127,8 @@ export class Session {
    */
   async prefill(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     this.#checkIdle('prefill');
-    const { loop, chunkTokens } = this.#runtime;
-    const compute = (signal: AbortSignal) => computeUncached(loop, this.#sequence, { signal, chunkTokens });
-    await this.#begin(options.signal, compute).result;
+    const task = new ComputeTask(this.#sequence);
+    await this.#begin(options, (signal) => this.#runtime.loop.run(task, signal)).result;
   }
 
   /**
@@ -145,7 +140,7 @@ export class Session {
     this.#checkIdle('run forward');
     checkTokens(tokenIds, this.length, this.#runtime);
     const compute = (signal: AbortSignal) => forwardTokens(this.#runtime, this.#sequence, tokenIds, signal);
-    return this.#begin(options.signal, compute).result;
+    return this.#begin(options, compute).result;
   }
 
   /**
@@ -164,52 +159,69 @@ export class Session {
     checkTokens(tokenIds, this.length, this.#runtime);
     const targets = Int32Array.from(tokenIds);
     const compute = (signal: AbortSignal) => scoreTokens(this.#runtime, this.#sequence, targets, signal);
-    return this.#begin(options.signal, compute).result;
+    return this.#begin(options, compute).result;
   }
 
   /**
    * Continues the tokens of the session. The generated tokens become part of it, those of a stop string and the end token
-   * too.
+   * too. Any number of sessions may generate at once: they share the steps, and none changes what another gets.
    *
    * @throws InvalidArgumentError | ContextLengthError | SessionBusyError | DisposedError at once, before any work
+   * @throws QueueFullError at once, when as many requests wait already as are allowed to
+   * @throws CacheExhaustedError at once, when the whole cache is too small for the prompt and `maxTokens`
    */
   generate(options: GenerateOptions = {}): Generation {
     this.#checkIdle('generate');
+    const runtime = this.#runtime;
     const sequence = this.#sequence;
-    const { loop, program, storageTypes, vocabSize, contextLength, eosTokenIds, chunkTokens, samplesInStep } =
-      this.#runtime;
-    const plan = planGeneration(options, { length: sequence.length, contextLength, vocabSize, eosTokenIds });
-    const run = new GenerationRun({
-      loop,
+    const cacheTokens = runtime.pool.numBlocks * runtime.blockSize;
+    const plan = planGeneration(options, { ...runtime, cacheTokens, length: sequence.length });
+    const stream = new EventStream<GenerateEvent>(() => cancel());
+    const task = new GenerationTask({
       sequence,
       plan,
-      vocabSize,
-      chunkTokens,
-      samplesInStep,
-      detokenizer: this.#runtime.createDetokenizer(),
-      profiler: plan.profile ? new GenerationProfiler(program, storageTypes) : undefined,
+      vocabSize: runtime.vocabSize,
+      samplesInStep: runtime.samplesInStep,
+      detokenizer: runtime.createDetokenizer(),
+      profiler: plan.profile ? new GenerationProfiler(runtime.program, runtime.storageTypes) : undefined,
+      speculator: plan.speculation && new Speculator(plan.speculation, runtime.speculationTarget),
+      emit: (event) => stream.push(event),
     });
 
     const cancelled = new AbortError('The generation was cancelled.');
+    const finish = async (done: Promise<void>): Promise<GenerateResult> => {
+      try {
+        await done;
+        return task.result();
+      } catch (error) {
+        if (work.reasonFor(error) === cancelled) return task.result({ finishReason: 'cancelled' });
+        throw error;
+      } finally {
+        runtime.statistics.addGeneration(task);
+        await task.dispose();
+      }
+    };
+    const { work, result } = this.#begin({ ...options, ...plan }, (signal) => finish(runtime.loop.run(task, signal)));
     const cancel = async () => {
       work.stop(cancelled);
       await result.catch(() => {});
     };
-    const stream = new EventStream<GenerateEvent>(cancel);
-    const { work, result } = this.#begin(options.signal, async (signal): Promise<GenerateResult> => {
-      try {
-        return await run.run(signal, (event) => stream.push(event));
-      } catch (error) {
-        if (work.reasonFor(error) === cancelled) return run.result({ finishReason: 'cancelled' });
-        throw error;
-      }
-    });
     // Settled after `result`, so that a loop that has ended finds the session idle.
     result.then(
       () => stream.end(),
       (error) => stream.fail(error),
     );
     return { result, cancel, [Symbol.asyncIterator]: () => stream[Symbol.asyncIterator]() };
+  }
+
+  /**
+   * A session of the same tokens that shares what is computed of them: neither sees what the other does from then on.
+   * The anchor is the same, too.
+   * @throws SessionBusyError | DisposedError
+   */
+  fork(): Session {
+    this.#checkIdle('be forked');
+    return new Session(this.#runtime, this.#sequence.fork());
   }
 
   /** Stops what is running, which rejects with a `DisposedError`, and gives the cache blocks back. Safe to call twice. */
@@ -222,27 +234,28 @@ export class Session {
     if (this.#work) throw new SessionBusyError(what);
   }
 
-  /** Runs one piece of work; the session is busy from now until it has ended. */
-  #begin<Result>(callerSignal: AbortSignal | undefined, run: (signal: AbortSignal) => Promise<Result>) {
-    const work = new Work(callerSignal);
-    const sequence = this.#sequence;
-    sequence.activeSince = ++workClock;
+  /** Runs one piece of work; the session is busy from now until it has ended. What `start` throws at once is thrown. */
+  #begin<Result>(options: WorkOptions, start: (signal: AbortSignal) => Promise<Result>) {
+    const work = new Work(options);
+    let running: Promise<Result>;
+    try {
+      running = start(work.signal);
+    } catch (error) {
+      work.end();
+      throw error;
+    }
     const guarded = async (): Promise<Result> => {
       try {
-        return await run(work.signal);
+        return await running;
       } catch (error) {
         throw work.reasonFor(error);
       } finally {
         work.end();
-        sequence.activeSince = undefined;
-        sequence.lastUse = ++workClock;
+        this.#sequence.lastUse = ++workClock;
         this.#work = undefined;
-        // Its blocks may be taken now.
-        this.#runtime.loop.retryStalled();
       }
     };
-    // Started in a microtask: everything below is in place before the work can end.
-    const result = Promise.resolve().then(guarded);
+    const result = guarded();
     this.#work = { work, ended: result.catch(() => {}) };
     return { work, result };
   }
@@ -251,8 +264,7 @@ export class Session {
     this.#ending ??= (async () => {
       this.#work?.work.stop(reason);
       await this.#work?.ended;
-      this.#sequence.blocks.release();
-      this.#sequence.numCachedTokens = 0;
+      this.#sequence.releaseBlocks();
       this.#runtime.sequences.delete(this.#sequence);
       this.#runtime.sessions.delete(this.#endByModel);
     })();

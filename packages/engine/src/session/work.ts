@@ -1,18 +1,27 @@
 import { AbortError, HearthError } from '@hearth/core';
+import { DeadlineError } from '../errors.ts';
+
+export interface WorkOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Stops the work with a `DeadlineError` when it has not ended so many milliseconds from now. */
+  readonly timeoutMs?: number | undefined;
+}
 
 /**
- * A piece of work that can be stopped: by the caller's signal, by breaking out of it, or by disposing what it works on.
+ * A piece of work that can be stopped: by the caller's signal, by its deadline, by breaking out of it, or by disposing what it works on.
  * The first reason counts.
  */
 export class Work {
   readonly #controller = new AbortController();
+  readonly #deadline: NodeJS.Timeout | undefined;
   readonly #callerSignal: AbortSignal | undefined;
   readonly #onCallerAbort = () => this.stop(new AbortError(undefined, { cause: this.#callerSignal?.reason }));
 
-  constructor(callerSignal?: AbortSignal) {
-    this.#callerSignal = callerSignal;
-    if (callerSignal?.aborted) this.#onCallerAbort();
-    else callerSignal?.addEventListener('abort', this.#onCallerAbort);
+  constructor({ signal, timeoutMs }: WorkOptions = {}) {
+    this.#callerSignal = signal;
+    if (signal?.aborted) this.#onCallerAbort();
+    else signal?.addEventListener('abort', this.#onCallerAbort);
+    if (timeoutMs !== undefined) this.#deadline = setTimeout(() => this.stop(new DeadlineError(timeoutMs)), timeoutMs);
   }
 
   get signal(): AbortSignal {
@@ -27,6 +36,7 @@ export class Work {
   /** Call it when the work has ended, however it did. */
   end(): void {
     this.#callerSignal?.removeEventListener('abort', this.#onCallerAbort);
+    clearTimeout(this.#deadline);
   }
 
   /** What the work was stopped for, instead of the `AbortError` that it threw because of it. */

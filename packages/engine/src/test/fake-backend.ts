@@ -52,6 +52,8 @@ export class FakeBackend implements Backend {
   profiled = 0;
   /** Runs before each step; the step waits for it and fails with what it throws. */
   beforeStep: ((batch: Batch) => unknown) | undefined;
+  /** Told of every step that was ended by its signal. */
+  onStepAbort: (() => void) | undefined;
   /** Runs while weights are loaded. */
   beforeLoad: (() => unknown) | undefined;
   readonly live = { executables: 0, weights: 0 };
@@ -163,6 +165,7 @@ class FakeExecutable implements Executable {
 
   async #run(batch: Batch, signal: AbortSignal | undefined): Promise<Float32Array> {
     this.#backend.batches.push(batch);
+    signal?.addEventListener('abort', () => this.#backend.onStepAbort?.());
     await abortable(this.#backend.beforeStep?.(batch), signal);
     this.cache.writeTokens(batch);
     const { vocabSize } = this.program;

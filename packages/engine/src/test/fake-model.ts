@@ -6,6 +6,7 @@ import { fakeTokens } from './byte-codec.ts';
 import { FakeBackend, type FakeModelFunction } from './fake-backend.ts';
 import { FakeChatTemplate } from './fake-chat-template.ts';
 import { fakeProgram } from './fake-program.ts';
+import { fakeRuntimeOptions } from './fake-sessions.ts';
 import { FakeTokenizer } from './fake-tokenizer.ts';
 
 export interface CreateFakeModelOptions {
@@ -31,21 +32,20 @@ export async function createFakeModel(
   const { contextLength = 256, maxTokensPerStep = 16, cacheTokens = contextLength, hasChatTemplate = true } = options;
   const { vocabSize } = fakeTokens;
   const blockSize = 16;
+  const maxOutputRows = 4;
   const backend = new FakeBackend({ next: options.next });
   const tokenizer = new FakeTokenizer({ addsBos: options.addsBos ?? true });
   const weights = await backend.loadWeights([], new Map());
   const executable = await backend.compile(fakeProgram({ vocabSize, contextLength }), weights, {
     maxTokens: maxTokensPerStep,
-    maxOutputRows: 4,
+    maxOutputRows,
     cache: { dtype: 'f16', blockSize, numBlocks: Math.ceil(cacheTokens / blockSize) },
   });
   const runtime = createSessionRuntime(executable, {
     contextLength,
     eosTokenIds: new Set(tokenizer.eosTokenIds),
-    chunkTokens: maxTokensPerStep,
-    maxOutputRows: 4,
-    weightDtypes: [],
-    samplesInStep: backend.info.canSampleInStep,
+    ...fakeRuntimeOptions({ maxTokensPerStep, maxOutputRows }),
+    speculationTarget: { info: { vocabSize }, tokenizer },
     createDetokenizer: () => tokenizer.createDetokenizer(),
   });
   const model = new Model({

@@ -1,39 +1,59 @@
-import { createSessionRuntime, type SessionRuntime } from '../session/session-runtime.ts';
+import { createSessionRuntime, type SessionRuntime, type SessionRuntimeOptions } from '../session/session-runtime.ts';
 import { ByteDetokenizer, fakeTokens } from './byte-codec.ts';
 import { FakeBackend, type FakeModelFunction } from './fake-backend.ts';
 import { fakeProgram } from './fake-program.ts';
 
-export interface FakeSessionsOptions {
+export interface FakeSessionsOptions
+  extends Partial<Omit<SessionRuntimeOptions, 'createDetokenizer' | 'eosTokenIds' | 'weightDtypes' | 'samplesInStep'>> {
   readonly next: FakeModelFunction;
-  readonly contextLength?: number;
   readonly numBlocks?: number;
-  readonly chunkTokens?: number;
-  readonly maxOutputRows?: number;
   readonly numGroups?: number;
+  readonly canSampleInStep?: boolean;
 }
+
+/** Positions of a block. */
+const fakeBlockSize = 16;
 
 /** A runtime for sessions over the fake backend, without a model around it. */
 export async function fakeSessions(
   options: FakeSessionsOptions,
 ): Promise<{ backend: FakeBackend; runtime: SessionRuntime }> {
-  const { contextLength = 128, chunkTokens = 8, maxOutputRows = 4, numGroups = 1 } = options;
-  const numBlocks = options.numBlocks ?? (contextLength / 16) * numGroups;
-  const backend = new FakeBackend({ next: options.next });
+  const { next, numGroups = 1, canSampleInStep = false, ...runtimeOptions } = options;
+  const { contextLength = 128, maxTokensPerStep = 8, maxOutputRows = 4 } = options;
+  const { numBlocks = contextLength / fakeBlockSize } = options;
+  const backend = new FakeBackend({ next, canSampleInStep });
   const weights = await backend.loadWeights([], new Map());
   const program = fakeProgram({ vocabSize: fakeTokens.vocabSize, contextLength, numGroups });
   const executable = await backend.compile(program, weights, {
-    maxTokens: chunkTokens,
+    maxTokens: maxTokensPerStep,
     maxOutputRows,
-    cache: { dtype: 'f16', blockSize: 16, numBlocks },
+    cache: { dtype: 'f16', blockSize: fakeBlockSize, numBlocks },
   });
   const runtime = createSessionRuntime(executable, {
     contextLength,
     eosTokenIds: new Set([fakeTokens.eos]),
-    chunkTokens,
-    maxOutputRows,
-    weightDtypes: [],
-    samplesInStep: backend.info.canSampleInStep,
+    ...fakeRuntimeOptions({ maxTokensPerStep, maxOutputRows }),
+    samplesInStep: canSampleInStep,
     createDetokenizer: () => new ByteDetokenizer(),
+    ...runtimeOptions,
   });
   return { backend, runtime };
+}
+
+/** What a loaded model would have for options that nobody has set, but that everything is checked. */
+export function fakeRuntimeOptions(limits: { readonly maxTokensPerStep: number; readonly maxOutputRows: number }) {
+  return {
+    ...limits,
+    maxSequences: Math.min(limits.maxTokensPerStep, limits.maxOutputRows),
+    maxQueued: Number.POSITIVE_INFINITY,
+    // Chunks are as large as a step, whatever the time: tests count them.
+    prefillTimeMs: Number.POSITIVE_INFINITY,
+    prefixCache: true,
+    loop: 'overlapped',
+    checkIntegrity: true,
+    speculation: undefined,
+    speculationTarget: undefined,
+    weightDtypes: [],
+    samplesInStep: false,
+  } as const;
 }

@@ -1,0 +1,184 @@
+import { type Batch, type Executable, NumericError, type RowOutput, type StepResult } from '@hearth/core';
+import type { BlockPool } from '../cache/block-pool.ts';
+import { prepareBlocks } from '../cache/prepare-blocks.ts';
+import type { ChunkSizer } from '../schedule/chunk-sizer.ts';
+import type { Scheduler } from '../schedule/scheduler.ts';
+import { numEntryRows, type StepEntry, type Task, type TaskRows } from '../schedule/task.ts';
+import { buildBatch, fillTokens, rowOutputs } from './build-batch.ts';
+import { StepStatistics } from './step-statistics.ts';
+
+/** A step that is ready to run but for its tokens. */
+export interface PreparedStep {
+  readonly entries: readonly StepEntry[];
+  readonly batch: Batch;
+  readonly rows: readonly RowOutput[];
+}
+
+export interface StepRunnerOptions {
+  readonly executable: Executable;
+  readonly scheduler: Scheduler;
+  readonly pool: BlockPool;
+  readonly chunkSizer: ChunkSizer;
+  /** A task is over: done, or failed with an error. It is no longer in the scheduler. */
+  readonly onEnd: (task: Task, error?: unknown) => void;
+  /** Called after each step, when its results are with the tasks. */
+  readonly onStep?: (() => void) | undefined;
+}
+
+/** The one place that runs the executable, and hands each task what came of its rows. One step at a time. */
+export class StepRunner {
+  readonly #options: StepRunnerOptions;
+  readonly statistics = new StepStatistics();
+  #running: { readonly entries: readonly StepEntry[]; readonly controller: AbortController } | undefined;
+
+  constructor(options: StepRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Lays out a step: entries, and how each of their output rows is to be reduced. */
+  prepare(entries: readonly StepEntry[], rows: readonly RowOutput[]): PreparedStep {
+    return { entries, rows, batch: buildBatch(entries, this.#options.executable.program.cacheGroups.length) };
+  }
+
+  /** As `prepare`, asking the tasks. One that cannot say fails; undefined when none is left. */
+  prepareAll(entries: readonly StepEntry[]): PreparedStep | undefined {
+    const ready: StepEntry[] = [];
+    const rows: RowOutput[] = [];
+    for (const entry of entries) {
+      try {
+        rows.push(...rowOutputs(entry));
+        ready.push(entry);
+      } catch (error) {
+        this.#end(entry.task, error);
+      }
+    }
+    return ready.length > 0 ? this.prepare(ready, rows) : undefined;
+  }
+
+  /**
+   * Runs a step. It never rejects: what fails is told to the tasks.
+   * @param meanwhile called once the backend has the step
+   */
+  async run(step: PreparedStep, meanwhile?: () => void): Promise<void> {
+    const { executable, pool } = this.#options;
+    const { entries, batch, rows } = step;
+    const controller = new AbortController();
+    this.#running = { entries, controller };
+    const startedAt = performance.now();
+    try {
+      fillTokens(batch, entries);
+      await prepareBlocks(executable.cache, pool);
+      const running = executable.step(batch, {
+        output: { kind: 'rows', rows },
+        profile: entries.some(({ task }) => task.onProfile !== undefined),
+        signal: controller.signal,
+      });
+      meanwhile?.();
+      const result = await running;
+      const milliseconds = performance.now() - startedAt;
+      this.#running = undefined;
+      this.#observe(entries, milliseconds);
+      this.#deliver(step, result);
+    } catch (error) {
+      this.#running = undefined;
+      await this.#fail(entries, error);
+    }
+    this.#options.onStep?.();
+  }
+
+  /** Call it when tasks were taken out of the scheduler: a step that runs for nobody is ended between two ops. */
+  abandon(): void {
+    const { entries, controller } = this.#running ?? {};
+    if (entries?.every(({ task }) => !this.#options.scheduler.has(task))) controller?.abort();
+  }
+
+  /**
+   * A number that is not finite fails the step, but it is the fault of one sequence. The others run again without it: by
+   * the numerics contract nobody can tell.
+   */
+  async #fail(entries: readonly StepEntry[], error: unknown): Promise<void> {
+    const { scheduler } = this.#options;
+    const wanted = entries.filter(({ task }) => scheduler.has(task));
+    if (error instanceof NumericError && wanted.length > 1) {
+      const half = wanted.length >> 1;
+      await this.#runAgain(wanted.slice(0, half));
+      await this.#runAgain(wanted.slice(half));
+      return;
+    }
+    for (const { task } of wanted) this.#end(task, error);
+  }
+
+  async #runAgain(entries: readonly StepEntry[]): Promise<void> {
+    const step = this.prepareAll(entries.filter(({ task }) => this.#options.scheduler.has(task)));
+    if (step) await this.run(step);
+  }
+
+  #deliver({ entries, batch }: PreparedStep, result: StepResult): void {
+    const { executable, scheduler } = this.#options;
+    const startedAt = performance.now();
+    let firstRow = 0;
+    for (const entry of entries) {
+      const { task } = entry;
+      const rows = new ResultRows(entry, result, firstRow, executable.program.vocabSize);
+      firstRow += rows.numRows;
+      // Cancelled while it ran: its blocks may be another's by now.
+      if (!scheduler.has(task)) continue;
+      try {
+        task.sequence.numCachedTokens = entry.start + entry.numTokens;
+        if (result.profile) task.onProfile?.(result.profile, batch);
+        task.accept(rows);
+        task.sequence.publishPrefix();
+        if (task.isDone) this.#end(task);
+      } catch (error) {
+        this.#end(task, error);
+      }
+    }
+    this.statistics.addDelivery(performance.now() - startedAt);
+  }
+
+  #end(task: Task, error?: unknown): void {
+    this.#options.scheduler.remove(task);
+    this.#options.onEnd(task, error);
+  }
+
+  #observe(entries: readonly StepEntry[], milliseconds: number): void {
+    const numPrefillTokens = entries.reduce((sum, { numTokens }) => sum + (numTokens > 1 ? numTokens : 0), 0);
+    const numOtherTokens = entries.filter(({ numTokens }) => numTokens === 1).length;
+    this.#options.chunkSizer.observe({ numPrefillTokens, numOtherTokens, milliseconds });
+    this.statistics.addStep(entries, milliseconds);
+  }
+}
+
+class ResultRows implements TaskRows {
+  readonly start: number;
+  readonly numTokens: number;
+  readonly proposals: readonly number[];
+  readonly numRows: number;
+  readonly #result: StepResult;
+  readonly #first: number;
+  readonly #vocabSize: number;
+
+  constructor(entry: StepEntry, result: StepResult, firstRow: number, vocabSize: number) {
+    this.start = entry.start;
+    this.numTokens = entry.numTokens;
+    this.proposals = entry.proposals;
+    this.numRows = numEntryRows(entry);
+    this.#result = result;
+    this.#first = firstRow;
+    this.#vocabSize = vocabSize;
+  }
+
+  logits(index: number): Float32Array {
+    const row = this.#first + index;
+    return this.#result.logits!.subarray(row * this.#vocabSize, (row + 1) * this.#vocabSize);
+  }
+
+  sampled(index: number): number {
+    return this.#result.sampled![this.#first + index]!;
+  }
+
+  score(index: number) {
+    const row = this.#first + index;
+    return { logprob: this.#result.logprobs![row]!, argmax: this.#result.argmax![row]! };
+  }
+}

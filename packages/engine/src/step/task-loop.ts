@@ -1,0 +1,137 @@
+import { AbortError, type Executable } from '@hearth/core';
+import type { BlockPool } from '../cache/block-pool.ts';
+import type { ChunkSizer } from '../schedule/chunk-sizer.ts';
+import type { Scheduler } from '../schedule/scheduler.ts';
+import type { Task } from '../schedule/task.ts';
+import { overlappedLoop } from './overlapped-loop.ts';
+import { simpleLoop } from './simple-loop.ts';
+import { type PreparedStep, StepRunner } from './step-runner.ts';
+import type { StepTotals } from './step-statistics.ts';
+
+/** `overlapped` prepares a step while another runs; `simple` does one thing after the other. Both run the same steps. */
+export type LoopKind = 'overlapped' | 'simple';
+
+/** What a loop is made of. */
+export interface LoopParts {
+  readonly scheduler: Scheduler;
+  readonly runner: StepRunner;
+  /** Undefined when there is nothing to run. */
+  plan(): PreparedStep | undefined;
+  /** The step after one that runs; undefined when it cannot be told yet. */
+  planNext(running: PreparedStep): PreparedStep | undefined;
+}
+
+export interface TaskLoopOptions {
+  readonly executable: Executable;
+  readonly scheduler: Scheduler;
+  readonly pool: BlockPool;
+  readonly chunkSizer: ChunkSizer;
+  readonly kind: LoopKind;
+  /** Called after each step, when its results are with the tasks. */
+  readonly onStep?: (() => void) | undefined;
+}
+
+/** Takes tasks, and runs steps as long as there are any. */
+export class TaskLoop {
+  readonly #scheduler: Scheduler;
+  readonly #runner: StepRunner;
+  readonly #kind: LoopKind;
+  readonly #settlers = new Map<Task, (error?: unknown) => void>();
+  #draining: Promise<void> | undefined;
+
+  constructor({ kind, ...options }: TaskLoopOptions) {
+    this.#scheduler = options.scheduler;
+    this.#kind = kind;
+    this.#runner = new StepRunner({ ...options, onEnd: (task, error) => this.#settle(task, error) });
+  }
+
+  get totals(): StepTotals {
+    return this.#runner.statistics.totals;
+  }
+
+  /**
+   * Takes a task and resolves when it is done. When it rejects, its sequence has every token that it had taken before.
+   *
+   * @throws QueueFullError at once
+   * @throws AbortError when the signal fires: in the queue, and between two ops when nobody else is in the step
+   * @throws CacheExhaustedError when the whole cache is too small for the sequence
+   * @throws NumericError, and what the task throws when it is given its rows
+   */
+  run(task: Task, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.reject(new AbortError(undefined, { cause: signal.reason }));
+    if (task.isDone) return Promise.resolve();
+    this.#scheduler.add(task);
+    const done = new Promise<void>((resolve, reject) => {
+      const abort = () => {
+        this.#end(task, new AbortError(undefined, { cause: signal.reason }));
+        this.#runner.abandon();
+      };
+      signal.addEventListener('abort', abort);
+      this.#settlers.set(task, (error) => {
+        signal.removeEventListener('abort', abort);
+        if (error === undefined) resolve();
+        else reject(error);
+      });
+    });
+    this.#draining ??= this.#drain();
+    return done;
+  }
+
+  /** Resolves when nothing runs or waits. */
+  async idle(): Promise<void> {
+    while (this.#draining !== undefined) await this.#draining;
+  }
+
+  async #drain(): Promise<void> {
+    // Tasks that are handed in in the same turn are seen together by the first step.
+    await null;
+    const parts: LoopParts = {
+      scheduler: this.#scheduler,
+      runner: this.#runner,
+      plan: () => this.#timed(() => this.#plan()),
+      planNext: (running) => this.#timed(() => this.#planNext(running)),
+    };
+    try {
+      await (this.#kind === 'simple' ? simpleLoop(parts) : overlappedLoop(parts));
+    } catch (error) {
+      // A mistake of ours: nobody may wait for ever because of it.
+      for (const task of [...this.#settlers.keys()]) this.#end(task, error);
+    } finally {
+      this.#draining = undefined;
+    }
+  }
+
+  #plan(): PreparedStep | undefined {
+    const { entries, ended } = this.#scheduler.plan();
+    for (const { task, error } of ended) this.#end(task, error);
+    return this.#runner.prepareAll(entries);
+  }
+
+  #planNext({ entries }: PreparedStep): PreparedStep | undefined {
+    const next = this.#scheduler.prepare(entries);
+    return (
+      next &&
+      this.#runner.prepare(
+        next,
+        next.map(({ task }) => task.nextRowOutput()!),
+      )
+    );
+  }
+
+  #timed<Result>(plan: () => Result): Result {
+    const startedAt = performance.now();
+    const result = plan();
+    this.#runner.statistics.addPlanning(performance.now() - startedAt);
+    return result;
+  }
+
+  #end(task: Task, error?: unknown): void {
+    this.#scheduler.remove(task);
+    this.#settle(task, error);
+  }
+
+  #settle(task: Task, error?: unknown): void {
+    this.#settlers.get(task)?.(error);
+    this.#settlers.delete(task);
+  }
+}
