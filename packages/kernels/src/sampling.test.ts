@@ -1,4 +1,4 @@
-import { InvalidArgumentError, noTokenAllowed, type SampleRow } from '@hearth/core';
+import { noTokenAllowed, type SampleRow } from '@hearth/core';
 import { createTokenMask, sampleFromRow } from '@hearth/sampler';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -291,18 +291,15 @@ describe('what native code is given', () => {
     expect(() => call(undefined as never)).toThrow(/rows must be an object/);
   });
 
-  it('is refused in TypeScript when an id is outside the vocabulary', () => {
-    const penalty = { repetitionPenalty: 2 };
-    for (const change of [
-      { ...penalty, promptTokenIds: [3] },
-      { ...penalty, completionTokenIds: [0.5] },
-      { logitBias: new Map([[-1, 1]]) },
-    ]) {
-      expect(() => encodeRowOutputs([sampleRow(change)], 3)).toThrow(InvalidArgumentError);
-    }
-    // Ids that no penalty looks at do not matter.
-    expect(() =>
-      encodeRowOutputs([sampleRow({ ...penalty, repetitionWindow: 0, promptTokenIds: [3] })], 3),
-    ).not.toThrow();
+  it('has the tokens that penalties look at, and no others', () => {
+    const tokensOf = (change: Partial<SampleRow>) => [...encodeRowOutputs([sampleRow(change)], 99).tokenIds];
+    const history = { promptTokenIds: [1, 2, 3], completionTokenIds: Int32Array.of(4, 5) };
+    expect(tokensOf(history)).toEqual([]);
+    expect(tokensOf({ ...history, repetitionPenalty: 2 })).toEqual([1, 2, 3, 4, 5]);
+    expect(tokensOf({ ...history, repetitionPenalty: 2, repetitionWindow: 3 })).toEqual([3, 4, 5]);
+    expect(tokensOf({ ...history, repetitionPenalty: 2, repetitionWindow: 1 })).toEqual([5]);
+    expect(tokensOf({ ...history, repetitionPenalty: 2, repetitionWindow: 0 })).toEqual([]);
+    expect(tokensOf({ ...history, frequencyPenalty: 1 })).toEqual([4, 5]);
+    expect(tokensOf({ ...history, presencePenalty: 1, repetitionPenalty: 2, repetitionWindow: 1 })).toEqual([4, 5]);
   });
 });

@@ -26,8 +26,8 @@ const ranges = {
 const rangedFields = Object.keys(ranges) as (keyof typeof ranges)[];
 
 /**
- * Checks what is asked of the output rows of a step, but for the ids of histories and biases, which whoever walks them checks.
- * Every backend calls it before a step that has the output kind `rows`.
+ * Checks what is asked of the output rows of a step, but for the token ids of histories, which whoever reads them checks. Every
+ * backend calls it before a step that has the output kind `rows`.
  * @throws InvalidArgumentError that names the row, the field and the value
  */
 export function checkRowOutputs(
@@ -44,6 +44,7 @@ export function checkRowOutputs(
     if (row.kind === 'logprob') checkTokenId(row.tokenId, index, program.vocabSize);
     if (row.kind !== 'sample') continue;
     checkNumbers(row, index);
+    checkBiases(row, index, program.vocabSize);
     checkHistory(row, index, program.contextLength);
     checkMask(row, index, program.vocabSize);
   }
@@ -72,6 +73,16 @@ function checkNumbers(row: SampleRow, index: number): void {
   throw new InvalidArgumentError(
     `seed of output row ${index} must be a bigint from 0 to 2^64 - 1, got ${String(seed)}.`,
   );
+}
+
+function checkBiases({ logitBias }: SampleRow, index: number, vocabSize: number): void {
+  for (const [tokenId, bias] of logitBias) {
+    checkTokenId(tokenId, index, vocabSize);
+    if (bias >= -100 && bias <= 100) continue;
+    throw new InvalidArgumentError(
+      `logitBias of output row ${index} must have values from -100 to 100, but token ${tokenId} has ${bias}.`,
+    );
+  }
 }
 
 /** Penalties look at the history of a row, and backends plan memory for that. */

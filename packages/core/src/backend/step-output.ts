@@ -40,8 +40,8 @@ export interface SampleRow {
   /** 0 to 2^32 - 1. */
   readonly choiceIndex: number;
   /**
-   * The tokens that led to this row. Only penalties look at the ids, and then they may be as many as the context has positions;
-   * the number of completion tokens selects the random number.
+   * The tokens that led to this row. Only penalties look at the ids (as int32), and then there may be as many as the context has
+   * positions; the number of completion tokens selects the random number.
    */
   readonly promptTokenIds: ArrayLike<number>;
   readonly completionTokenIds: ArrayLike<number>;

@@ -123,6 +123,27 @@ static inline float first_threshold(const float* maxima, int64_t num_blocks, flo
   return below > floor ? below : floor;
 }
 
+/// Appends the keys below `limit` of up to kSamplingBlock logits to `keys`, which has room for a block more, and returns how
+/// many they are.
+static inline int64_t append_keys(const float* logits, int64_t count, uint32_t limit, uint32_t* keys) {
+  // Two loops that compilers turn into vectors, and a third one only for blocks that are neither in nor out.
+  uint32_t block[kSamplingBlock];
+  uint32_t num_kept = 0;
+  for (int64_t i = 0; i < count; ++i) block[i] = descending_key(logits[i]);
+  for (int64_t i = 0; i < count; ++i) num_kept += block[i] < limit;
+  if (num_kept == count) {
+    std::memcpy(keys, block, static_cast<std::size_t>(count) * sizeof(uint32_t));
+    return count;
+  }
+  int64_t kept = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    // Written in any case, kept if it counts: whether it does is hard to predict.
+    keys[kept] = block[i];
+    kept += block[i] < limit;
+  }
+  return kept;
+}
+
 /// Fills `keys` with those of the logits above `floor`, best first, at most `limit` of them, and returns how many there
 /// are. Both arrays have room for sampling_capacity(vocab_size), and may change places.
 static inline int64_t select_keys(const float* logits, int64_t vocab_size, const float* maxima, float floor, int64_t limit,
@@ -137,12 +158,8 @@ static inline int64_t select_keys(const float* logits, int64_t vocab_size, const
       count = limit;
       threshold = logit_of(keys[limit - 1]);
     }
-    const int64_t end = first + kSamplingBlock < vocab_size ? first + kSamplingBlock : vocab_size;
-    for (int64_t id = first; id < end; ++id) {
-      // Written in any case, kept if it counts: whether it does is hard to predict.
-      keys[count] = descending_key(logits[id]);
-      count += logits[id] > threshold;
-    }
+    const int64_t size = first + kSamplingBlock < vocab_size ? kSamplingBlock : vocab_size - first;
+    count += append_keys(logits + first, size, descending_key(threshold), keys + count);
   }
   sort_keys(keys, spare, count);
   return count < limit ? count : limit;

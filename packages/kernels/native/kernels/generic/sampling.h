@@ -41,19 +41,25 @@ static inline float candidate_floor(float best, float divisor) {
   return static_cast<double>(nearest) > floor ? nextafterf(nearest, -HUGE_VALF) : nearest;
 }
 
+/// Candidates that are weighed before it is looked whether they still count.
+static constexpr int64_t kWeighedAtOnce = 64;
+
 /// Scaled logits and weights of the candidates, and their running sums, as far as each weight raises the sum. Returns how
-/// many that are. The arrays have room for `count` rounded up to 8.
+/// many that are. The arrays have room for `count` rounded up to 8; what is there past `count` means nothing.
 template <class Isa>
 int64_t weigh_candidates(const uint32_t* keys, int64_t count, float best, float divisor, float* scaled, float* weights, float* sums) {
+  const typename Isa::F8 largest = Isa::broadcast(best);
+  const typename Isa::F8 temperature = Isa::broadcast(divisor);
   float sum = 0.0f;
-  for (int64_t first = 0; first < count; first += 8) {
-    float lanes[8];
-    for (int lane = 0; lane < 8; ++lane) lanes[lane] = first + lane < count ? logit_of(keys[first + lane]) : best;
-    const typename Isa::F8 difference = Isa::sub(Isa::load(lanes), Isa::broadcast(best));
-    const typename Isa::F8 quotient = Isa::div(difference, Isa::broadcast(divisor));
-    Isa::store(scaled + first, quotient);
-    Isa::store(weights + first, exp8<Isa>(quotient));
-    for (int64_t i = first; i < first + 8 && i < count; ++i) {
+  for (int64_t first = 0; first < count; first += kWeighedAtOnce) {
+    const int64_t end = first + kWeighedAtOnce < count ? first + kWeighedAtOnce : count;
+    for (int64_t i = first; i < end; ++i) scaled[i] = logit_of(keys[i]);
+    for (int64_t i = first; i < end; i += 8) {
+      const typename Isa::F8 quotient = Isa::div(Isa::sub(Isa::load(scaled + i), largest), temperature);
+      Isa::store(scaled + i, quotient);
+      Isa::store(weights + i, exp8<Isa>(quotient));
+    }
+    for (int64_t i = first; i < end; ++i) {
       const float raised = sum + weights[i];
       if (raised == sum) return i;
       sum = raised;
