@@ -1,6 +1,13 @@
 export { type ChatOptions, chat } from './chat/chat.ts';
 export type { ModelChatTemplate, RenderChatOptions } from './chat/render-chat.ts';
-export { AnchorError, CacheExhaustedError, DeadlineError, QueueFullError, SessionBusyError } from './errors.ts';
+export {
+  AnchorError,
+  CacheExhaustedError,
+  DeadlineError,
+  QueueFullError,
+  SessionBusyError,
+  SessionFileError,
+} from './errors.ts';
 export {
   type PerplexityOptions,
   type PerplexityProgress,

@@ -163,4 +163,27 @@ describe('a q8 cache', () => {
     const cache = new ReferenceKvCache(layers, { dtype: 'q8', blockSize: 16, numBlocks: 1 });
     expect(cache.write(0, 'v', 3, Float32Array.of(1, 2, 3, 4, value, 6))).toBe(misfit);
   });
+
+  it('changes blocks after the step that runs, and in order', async () => {
+    let endStep = () => {};
+    const step = new Promise<void>((resolve) => {
+      endStep = resolve;
+    });
+    const cache = new ReferenceKvCache(layers, { dtype: 'f32', blockSize: 16, numBlocks: 2 }, () => step);
+    const ones = new Uint8Array(cache.bytesPerBlock).fill(1);
+    const log: string[] = [];
+    const changes = [
+      cache.writeBlocks(Int32Array.of(0), ones).then(() => log.push('write')),
+      cache.copyBlocks(Int32Array.of(0), Int32Array.of(1)).then(() => log.push('copy')),
+      cache.zeroBlocks(Int32Array.of(0)).then(() => log.push('zero')),
+    ];
+    await new Promise(setImmediate);
+    expect(log).toEqual([]);
+    endStep();
+    await Promise.all(changes);
+    expect(log).toEqual(['write', 'copy', 'zero']);
+    expect(await cache.readBlocks(Int32Array.of(0, 1))).toEqual(
+      Uint8Array.from([...new Uint8Array(cache.bytesPerBlock), ...ones]),
+    );
+  });
 });

@@ -24,9 +24,16 @@ export class ReferenceKvCache implements KvCache {
   readonly numBlocks: number;
   readonly bytesPerBlock: number;
   readonly layout = 'reference-1';
+  readonly #stepEnd: () => Promise<void> | null;
   #layers: readonly LayerPlanes[];
 
-  constructor(layers: readonly CacheLayerSpec[], { dtype, blockSize, numBlocks }: CacheOptions) {
+  /** @param stepEnd settles when the step that runs now has ended; null when none runs */
+  constructor(
+    layers: readonly CacheLayerSpec[],
+    { dtype, blockSize, numBlocks }: CacheOptions,
+    stepEnd: () => Promise<void> | null = () => null,
+  ) {
+    this.#stepEnd = stepEnd;
     this.dtype = dtype;
     this.blockSize = blockSize;
     this.numBlocks = numBlocks;
@@ -73,6 +80,7 @@ export class ReferenceKvCache implements KvCache {
 
   async zeroBlocks(blocks: Int32Array): Promise<void> {
     this.#checkBlocks(blocks);
+    await this.#stepEnd();
     for (const part of this.#parts()) {
       const size = part.length / this.numBlocks;
       for (const block of blocks) part.fill(0, block * size, (block + 1) * size);
@@ -85,6 +93,7 @@ export class ReferenceKvCache implements KvCache {
     if (from.length !== to.length) {
       throw new InvalidArgumentError(`${from.length} blocks cannot be copied to ${to.length} blocks.`);
     }
+    await this.#stepEnd();
     for (const part of this.#parts()) {
       const size = part.length / this.numBlocks;
       for (const [i, block] of from.entries()) part.copyWithin(to[i]! * size, block * size, (block + 1) * size);
@@ -93,6 +102,7 @@ export class ReferenceKvCache implements KvCache {
 
   async readBlocks(blocks: Int32Array): Promise<Uint8Array> {
     this.#checkBlocks(blocks);
+    await this.#stepEnd();
     const bytes = new Uint8Array(blocks.length * this.bytesPerBlock);
     let at = 0;
     for (const block of blocks) {
@@ -112,6 +122,7 @@ export class ReferenceKvCache implements KvCache {
         `${blocks.length} blocks take ${blocks.length * this.bytesPerBlock} bytes, got ${bytes.length}.`,
       );
     }
+    await this.#stepEnd();
     let at = 0;
     for (const block of blocks) {
       for (const part of this.#parts()) {

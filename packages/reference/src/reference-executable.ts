@@ -41,7 +41,7 @@ export class ReferenceExecutable implements Executable {
     this.#weights = weights;
     this.#onDispose = onDispose;
     this.#arenas = new Arenas(program, { tokens: options.maxTokens, outputs: options.maxOutputRows });
-    this.#cache = new ReferenceKvCache(program.cacheLayers, options.cache);
+    this.#cache = new ReferenceKvCache(program.cacheLayers, options.cache, () => this.#running);
   }
 
   get cache(): KvCache {

@@ -124,7 +124,10 @@ export interface OpTiming {
   readonly nanoseconds: number;
 }
 
-/** The paged cache of an executable. Its bytes stay with the backend. */
+/**
+ * The paged cache of an executable. Its bytes stay with the backend. What is asked of its blocks takes its turn: after a step
+ * that runs, and in the order of the calls.
+ */
 export interface KvCache {
   readonly dtype: CacheDtype;
   readonly blockSize: number;

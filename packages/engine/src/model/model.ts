@@ -2,6 +2,7 @@ import type { ChatMessage } from '@hearth/chat-format';
 import { DisposedError } from '@hearth/core';
 import type { Tokenizer } from '@hearth/tokenizer';
 import { type ChatFormat, type ModelChatTemplate, type RenderChatOptions, renderChat } from '../chat/render-chat.ts';
+import { loadSession } from '../session/load-session.ts';
 import { type CreateSessionOptions, Session } from '../session/session.ts';
 import { checkBlockIntegrity, type SessionRuntime } from '../session/session-runtime.ts';
 import { disposeAll } from './dispose-all.ts';
@@ -57,6 +58,22 @@ export class Model {
   createSession(options?: CreateSessionOptions): Session {
     this.#checkOpen();
     return new Session(this.#runtime, options);
+  }
+
+  /**
+   * A session from a file that `Session.save` wrote: it goes on where it was, without computing its tokens again. Idle
+   * sessions give up blocks of the cache for it.
+   *
+   * @throws SessionFileError for a file of another model, another type of cache or another version, and for a damaged one
+   * @throws CacheExhaustedError when sessions that work have too much of the cache
+   * @throws AbortError | DisposedError
+   */
+  async loadSession(path: string, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Session> {
+    this.#checkOpen();
+    const session = await loadSession(this.#runtime, path, options);
+    if (!this.#disposing) return session;
+    await session.dispose();
+    throw new DisposedError('model');
   }
 
   /** What runs and waits, what the cache holds, and what the steps have done and taken: numbers of this moment. */

@@ -165,6 +165,7 @@ export class PreparedModel {
       const runtime = createSessionRuntime(executable, {
         contextLength: this.info.contextLength,
         eosTokenIds,
+        fingerprint,
         ...options,
         speculationTarget,
         weightDtypes: program.weights.map(({ name }) => recodings.get(name) ?? sources.get(name)!.dtype),

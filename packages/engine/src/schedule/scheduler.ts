@@ -217,17 +217,23 @@ export class Scheduler {
     return { task, start, numTokens: grant.numTokens, proposals };
   }
 
+  /** Frees blocks for something that is not a task, as far as it goes without taking from those that run. */
+  reclaim(numBlocks: number): void {
+    this.#takeBlocks(() => numBlocks, []);
+  }
+
   #makeRoom(ranked: RankedTask, numMissing: () => number): boolean {
+    const behind = this.#running.all().filter((other) => byRank(ranked, other) < 0);
+    return this.#takeBlocks(numMissing, behind);
+  }
+
+  #takeBlocks(numMissing: () => number, running: readonly RankedTask[]): boolean {
     const { pool, sequences } = this.#options;
-    const busy = new Map([...this.#ranked.values()].map((other) => [other.task.sequence, other]));
+    const busy = new Map([...this.#ranked.values()].map((ranked) => [ranked.task.sequence, ranked]));
     return takeBlocks(pool, numMissing, {
       idle: () => [...sequences].filter((sequence) => !busy.has(sequence)),
       waiting: () => this.#waiting.all().map(({ task }) => task.sequence),
-      running: () =>
-        this.#running
-          .all()
-          .filter((other) => byRank(ranked, other) < 0)
-          .map(({ task }) => task.sequence),
+      running: () => running.map(({ task }) => task.sequence),
       preempt: (sequence) => this.#preempt(busy.get(sequence)!),
     });
   }

@@ -15,6 +15,8 @@ import { Sequence } from './sequence.ts';
 import type { CreateSessionOptions } from './session.ts';
 
 export interface SessionRuntimeOptions {
+  /** Of the model (`modelFingerprint`), for sessions in files. */
+  readonly fingerprint: string;
   /** Positions that a session may have, at most those of the program. */
   readonly contextLength: number;
   /** Tokens that end a generation. */

@@ -11,6 +11,7 @@ import { commonPrefixLength } from './common-prefix.ts';
 import { ComputeTask } from './compute-task.ts';
 import { forwardTokens, type RowScores, scoreTokens } from './evaluate-rows.ts';
 import { Sequence } from './sequence.ts';
+import { saveSequence } from './session-file-writer.ts';
 import { newSequence, type SessionRuntime } from './session-runtime.ts';
 import { Work, type WorkOptions } from './work.ts';
 
@@ -222,6 +223,22 @@ export class Session {
   fork(): Session {
     this.#checkIdle('be forked');
     return new Session(this.#runtime, this.#sequence.fork());
+  }
+
+  /**
+   * Writes the session to a file: its tokens, and what of them is in the cache. `Model.loadSession` reads it, with the same
+   * model only. The file appears when it is whole; an older one of that name stays until then.
+   *
+   * @throws SessionBusyError | DisposedError
+   * @throws SessionFileError when the file cannot be written
+   * @throws AbortError; nothing is left of the file then
+   */
+  async save(path: string, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    this.#checkIdle('be saved');
+    const { executable, pool, fingerprint } = this.#runtime;
+    const save = (signal: AbortSignal) =>
+      saveSequence(path, this.#sequence, { cache: executable.cache, pool, fingerprint, signal });
+    await this.#begin(options, save).result;
   }
 
   /** Stops what is running, which rejects with a `DisposedError`, and gives the cache blocks back. Safe to call twice. */

@@ -44,6 +44,7 @@ export async function fakeSessions(
 export function fakeRuntimeOptions(limits: { readonly maxTokensPerStep: number; readonly maxOutputRows: number }) {
   return {
     ...limits,
+    fingerprint: 'fake',
     maxSequences: Math.min(limits.maxTokensPerStep, limits.maxOutputRows),
     maxQueued: Number.POSITIVE_INFINITY,
     // Chunks are as large as a step, whatever the time: tests count them.
