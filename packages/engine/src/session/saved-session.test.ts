@@ -46,7 +46,7 @@ describe('a saved session', () => {
   });
 
   it('takes the blocks of idle sessions, but not of those that work', async () => {
-    const { model } = await createFakeModel({ next: hashScript(), contextLength: 64, cacheTokens: 64 });
+    const { model, backend } = await createFakeModel({ next: hashScript(), contextLength: 64, cacheTokens: 64 });
     const session = model.createSession({ tokenIds: prompt });
     await session.prefill();
     await session.save(path);
@@ -54,20 +54,13 @@ describe('a saved session', () => {
     expect([session.numCachedTokens, loaded.numCachedTokens]).toEqual([0, 40]);
     await loaded.dispose();
 
-    const busy = session.generate({ ...greedy, maxTokens: 20 });
-    const [outcome] = await Promise.allSettled([
-      (async () => {
-        for await (const { index } of busy) if (index === 2) return model.loadSession(path);
-        return undefined;
-      })(),
-    ]);
-    // Leaving the loop ended the work: by then the blocks were idle.
-    expect(outcome.status).toBe('fulfilled');
-    const working = model.createSession({ tokenIds: prompt }).generate({ ...greedy, maxTokens: 20 });
+    const working = session.generate({ ...greedy, maxTokens: 20 });
     let refused: unknown;
-    for await (const { index } of working) {
-      if (index === 2) refused = await model.loadSession(path).catch((error) => error);
-    }
+    // The step waits, and its session with it, until the file was looked at.
+    backend.beforeStep = async () => {
+      refused ??= await model.loadSession(path).catch((error) => error);
+    };
+    await working.result;
     expect(refused).toMatchObject({ code: 'cache_exhausted' });
     expect((await working.result).tokenIds).toHaveLength(20);
     model.checkIntegrity();
