@@ -60,28 +60,31 @@ describe('loadModel', () => {
     cpuBackend = async () => createReferenceBackend();
     const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
     const blocks = [...readme.matchAll(/```js\n(.*?)```/gs)].map((match) => match[1]!);
-    // The second block goes on with the model of the first.
-    const [first, second] = [blocks[0]!.replace('await model.dispose();', ''), blocks[1]!];
-    const names = /^import \{ (.*) \} from '@hearth\/llm';/.exec(first)![1]!.split(', ');
-    const body = [first.replace(/^import .*\n/, ''), second, 'await model.dispose(); return { usage, text };'].join(
-      '\n',
-    );
+    // All of them go on with the model of the first.
+    const all = blocks.join('\n').replace('await model.dispose();', '');
+    const imports = /^import \{ (.*) \} from '@hearth\/llm';\n/gm;
+    const names = [...all.matchAll(imports)].flatMap((match) => match[1]!.split(', '));
+    const body = `${all.replace(imports, '')} await model.dispose(); return { usage, text, answers, copying };`;
     const code = body.replace("'smollm2:135m'", JSON.stringify(tinyLlama));
     expect(code).not.toBe(body);
 
     const out: string[] = [];
     vi.spyOn(process.stdout, 'write').mockImplementation((text) => out.push(String(text)) > 0);
-    vi.spyOn(console, 'log').mockImplementation((text) => out.push(text));
+    vi.spyOn(console, 'log').mockImplementation((...values) => out.push(values.join(' ')));
     const AsyncFunction = (async () => {}).constructor as new (
       ...args: string[]
     ) => (...args: unknown[]) => Promise<{
       usage: { completionTokens: number };
       text: string;
+      answers: string[];
+      copying: publicApi.GenerateResult;
     }>;
     const run = new AsyncFunction(...names, code);
     const exported: Record<string, unknown> = { ...publicApi };
-    const { usage, text } = await run(...names.map((name) => exported[name]));
-    expect(out.at(-1)).toMatch(new RegExp(`, ${usage.completionTokens} tokens, `));
+    const { usage, text, answers, copying } = await run(...names.map((name) => exported[name]));
+    expect(out).toContainEqual(expect.stringMatching(`, ${usage.completionTokens} tokens, `));
+    expect(answers).toHaveLength(3);
+    expect(copying.speculation?.byProposer).toHaveProperty('prompt-lookup');
     expect(text.length).toBeGreaterThan(0);
   });
 
