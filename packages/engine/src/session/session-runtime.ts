@@ -113,6 +113,9 @@ export function createSessionRuntime(executable: Executable, options: SessionRun
   return runtime;
 }
 
+/** Enough for any name or digest. Files of sessions hold it in their header. */
+const mostSaltLength = 1024;
+
 /**
  * A sequence of these tokens that belongs to nobody yet.
  * @throws ContextLengthError | InvalidArgumentError for tokens, an anchor or a salt that make no sense
@@ -125,8 +128,11 @@ export function newSequence(runtime: SessionRuntime, options: CreateSessionOptio
       `anchor must be a whole number from 0 to the ${tokenIds.length} tokens of the new session, got ${anchor}.`,
     );
   }
-  if (typeof cacheSalt !== 'string') {
-    throw new InvalidArgumentError(`cacheSalt must be a string, got ${typeof cacheSalt}.`);
+  if (typeof cacheSalt !== 'string' || cacheSalt.length > mostSaltLength) {
+    const received = typeof cacheSalt === 'string' ? `${cacheSalt.length} characters` : typeof cacheSalt;
+    throw new InvalidArgumentError(
+      `cacheSalt must be a string of at most ${mostSaltLength} characters, got ${received}.`,
+    );
   }
   const { pool, blockSize, prefixes } = runtime;
   const sequence = new Sequence(new SequenceBlocks(pool, blockSize, prefixes, cacheSalt), anchor);

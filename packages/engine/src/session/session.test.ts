@@ -429,6 +429,10 @@ describe('extend and truncate', () => {
     expect(session.tokenIds).toEqual([1, 2, 3]);
     for (const length of [4, -1, 2.5]) expect(() => session.truncate(length)).toThrow(/cannot be cut back to/);
     expect(() => newSession([1], 2)).toThrow(/anchor must be/);
+    const { runtime } = await fakeSessions({ next: hashScript() });
+    for (const cacheSalt of ['x'.repeat(1025), 7 as unknown as string]) {
+      expect(() => new Session(runtime, { cacheSalt })).toThrow(/cacheSalt must be a string of at most 1024/);
+    }
   });
 
   it('gives blocks back', async () => {
