@@ -41,7 +41,7 @@ export class GenerationTask implements Task {
   readonly #speculator: Speculator | undefined;
   readonly #completion: Completion;
   readonly #samples: Sample[] = [];
-  readonly #promptTokenIds: readonly number[];
+  readonly #promptTokenIds: Int32Array;
   readonly #clock = new GenerationClock();
   /** Of the prompt, when the first step ran. */
   #numCachedTokens: number | undefined;
@@ -62,7 +62,7 @@ export class GenerationTask implements Task {
     this.#samplesInStep = options.samplesInStep && this.#sampler.sampleRow(emptyHistory) !== undefined;
     this.#speculator = options.speculator;
     this.#completion = new Completion({ detokenizer, ...plan });
-    this.#promptTokenIds = sequence.tokenIds.slice();
+    this.#promptTokenIds = Int32Array.from(sequence.tokenIds);
     if (profiler) {
       this.onProfile = (timings, batch) =>
         (this.#samples.length === 0 ? profiler.prefill : profiler.decode).add(timings, batch);

@@ -18,7 +18,6 @@ export async function overlappedLoop({ scheduler, runner, plan, planNext }: Loop
     const running = runner.run(step, () => {
       next = planNext(step);
     });
-    await nextTurn();
-    await running;
+    await Promise.all([running, nextTurn()]);
   }
 }
