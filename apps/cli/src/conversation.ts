@@ -1,6 +1,6 @@
 import { HearthError } from '@hearth/core';
 import { chat, type GenerateResult, type Generation, type Model, type Session } from '@hearth/engine';
-import { type SamplingFlags, samplingParams } from './sampling-options.ts';
+import { type AnswerFlags, answerOptions } from './answer-options.ts';
 import { printable } from './terminal/format.ts';
 import { MessageReader } from './terminal/message-reader.ts';
 import { stylesFor } from './terminal/styles.ts';
@@ -10,9 +10,8 @@ type Message = {
   readonly content: string;
 };
 
-export interface ConversationOptions extends SamplingFlags {
+export interface ConversationOptions extends AnswerFlags {
   readonly system?: string;
-  readonly maxTokens: number;
 }
 
 const help = `/help            this list
@@ -86,8 +85,7 @@ export class Conversation {
   async #answer(text: string): Promise<void> {
     const messages: Message[] = [...this.#messages, { role: 'user', content: text }];
     try {
-      const { maxTokens } = this.#options;
-      const options = { ...samplingParams(this.#options), maxTokens, signal: this.#signal, session: this.#session };
+      const options = { ...answerOptions(this.#options), signal: this.#signal, session: this.#session };
       const generation = await chat(this.#model, messages, options);
       this.#answering = generation;
       for await (const event of generation) process.stdout.write(printable(event.text));
@@ -114,12 +112,15 @@ function systemMessages(system: string | undefined): Message[] {
   return system === undefined ? [] : [{ role: 'system', content: system }];
 }
 
-function describe({ usage, timings }: GenerateResult): string {
+function describe({ usage, timings, speculation }: GenerateResult): string {
   const speed = (tokensPerSecond: number | null) =>
     tokensPerSecond === null ? '' : ` at ${tokensPerSecond.toFixed(1)} tokens/s`;
   const first = timings.firstTokenMs === null ? '' : `, first after ${Math.round(timings.firstTokenMs)} ms`;
+  const guesses = speculation
+    ? `; ${speculation.acceptedTokens} of ${speculation.proposedTokens} guesses were right`
+    : '';
   return (
     `prompt ${usage.promptTokens} tokens, ${usage.cachedTokens} of them cached${speed(timings.prefillTokensPerSecond)}; ` +
-    `answer ${usage.completionTokens} tokens${speed(timings.tokensPerSecond)}${first}`
+    `answer ${usage.completionTokens} tokens${speed(timings.tokensPerSecond)}${first}${guesses}`
   );
 }

@@ -1,6 +1,12 @@
 import type { StorageDtype } from '@hearth/checkpoint';
 import type { Backend, CacheDtype, PackedCacheOptions } from '@hearth/core';
-import { type LoadProgress, type Model, type PreparedModel, prepareModel } from '@hearth/engine';
+import {
+  type LoadProgress,
+  type LoadWeightsOptions,
+  type Model,
+  type PreparedModel,
+  prepareModel,
+} from '@hearth/engine';
 import { defaultModelName, packedCacheOptions, type ResolvedModel, resolveModel } from '@hearth/hub';
 import { createCpuBackend } from '@hearth/kernels';
 import { createDefaultBackend } from '@hearth/llm';
@@ -78,19 +84,20 @@ export interface OpenedModel {
 
 /**
  * Finds the model (downloading it if need be) and opens it. Progress goes to standard error.
+ * @param sharedBackend stays the caller's when this fails; default: one of its own
  * @throws what `resolveModel` and `prepareModel` throw; nothing is left open then
  */
-export async function openModel(flags: ModelFlags, signal: AbortSignal): Promise<OpenedModel> {
+export async function openModel(flags: ModelFlags, signal: AbortSignal, sharedBackend?: Backend): Promise<OpenedModel> {
   const progress = pullProgress();
   const resolved = await resolveModel(flags.model, { signal, ...progress.options }).finally(() => progress.stop());
-  const backend = await openBackend(flags);
+  const backend = sharedBackend ?? (await openBackend(flags));
   try {
     const { context: contextLength, quantize } = flags;
     const prepared = await prepareModel(resolved.path, { backend, contextLength, quantize, signal });
     for (const warning of prepared.warnings) process.stderr.write(`${printable(warning)}\n`);
     return { resolved, backend, prepared };
   } catch (error) {
-    await backend.dispose();
+    if (!sharedBackend) await backend.dispose();
     throw error;
   }
 }
@@ -104,13 +111,13 @@ export function openBackend(flags: BackendFlags): Promise<Backend> {
 
 /**
  * Loads the weights, with progress on standard error where it takes long enough to be seen.
- * @param maxOutputRows of a step; more than the default is worth its memory only where every token is scored
+ * @param options besides those that the flags say
  */
 export async function loadWeights(
   { prepared }: OpenedModel,
   flags: ModelFlags,
   signal: AbortSignal,
-  maxOutputRows?: number,
+  options: LoadWeightsOptions = {},
 ): Promise<Model> {
   // Below this a bar would only flicker. To quantize takes some ten times as long as to load.
   const worthShowing = flags.quantize ? 50_000_000 : 500_000_000;
@@ -122,7 +129,7 @@ export async function loadWeights(
   };
   try {
     const packedCache = flags.packedCache ? keptPackedWeights() : undefined;
-    return await prepared.loadWeights({ cacheDtype: flags.cacheType, packedCache, maxOutputRows, signal, onProgress });
+    return await prepared.loadWeights({ cacheDtype: flags.cacheType, packedCache, ...options, signal, onProgress });
   } finally {
     bar.stop();
   }

@@ -8,7 +8,7 @@ import { cliVersion } from './version.ts';
 export async function runRecord(resolved: ResolvedModel, info: ModelInfo) {
   const { backend } = info;
   return {
-    model: { name: resolved.name, sha256: resolved.sha256 ?? null, fingerprint: info.fingerprint },
+    model: modelRecord(resolved, info),
     architecture: info.architecture,
     context_length: info.contextLength,
     cache_type: info.cacheDtype,
@@ -24,4 +24,9 @@ export async function runRecord(resolved: ResolvedModel, info: ModelInfo) {
     versions: { hearth: cliVersion(), node: process.versions.node },
     commit: await sourceCommit(),
   };
+}
+
+/** Which model it was, exactly. */
+export function modelRecord(resolved: ResolvedModel, info: ModelInfo) {
+  return { name: resolved.name, sha256: resolved.sha256 ?? null, fingerprint: info.fingerprint };
 }

@@ -1,15 +1,21 @@
 import { Command } from 'commander';
+import { type AnswerFlags, addAnswerOptions } from '../answer-options.ts';
 import { Conversation } from '../conversation.ts';
-import { addModelOptions, closeModel, loadWeights, type ModelFlags, openModel } from '../model-options.ts';
-import { addSamplingOptions, parseWhole, type SamplingFlags } from '../sampling-options.ts';
+import {
+  type AnsweringFlags,
+  addAnsweringOptions,
+  closeWithDraft,
+  loadWithDraft,
+  openWithDraft,
+} from '../model-with-draft.ts';
+import { parseWhole, type SamplingFlags } from '../sampling-options.ts';
 import { printable } from '../terminal/format.ts';
 import { stylesFor } from '../terminal/styles.ts';
 import { UsageError } from '../usage-error.ts';
 import { generate } from './generate.ts';
 
-interface ChatFlags extends ModelFlags, SamplingFlags {
+interface ChatFlags extends AnsweringFlags, AnswerFlags {
   system?: string;
-  maxTokens: number;
 }
 
 const defaultMaxTokens = 1024;
@@ -27,20 +33,21 @@ export function chatCommand(signal: AbortSignal): Command {
       (t) => parseWhole(t, '--max-tokens', 1),
       defaultMaxTokens,
     );
-  addSamplingOptions(addModelOptions(command), chatSampling);
+  addAnswerOptions(addAnsweringOptions(command), chatSampling);
   return command.action((flags: ChatFlags) =>
     process.stdin.isTTY ? openChat(flags, signal) : generate(flags, signal),
   );
 }
 
 async function openChat(flags: ChatFlags, signal: AbortSignal): Promise<void> {
-  const opened = await openModel(flags, signal);
+  const opened = await openWithDraft(flags, signal);
   const { resolved, prepared } = opened;
   try {
     if (prepared.chatTemplate === null) {
       throw new UsageError(`${resolved.name} has no chat template; use \`hearth generate\` to continue a text.`);
     }
-    const model = await loadWeights(opened, flags, signal);
+    const loaded = await loadWithDraft(opened, flags, signal);
+    const { model } = loaded;
     try {
       const { variant, numThreads } = model.info.backend;
       const threads = `${numThreads} ${numThreads === 1 ? 'thread' : 'threads'}`;
@@ -48,9 +55,9 @@ async function openChat(flags: ChatFlags, signal: AbortSignal): Promise<void> {
       process.stdout.write(`${stylesFor(process.stdout).dim(greeting)}\n`);
       await new Conversation(model, flags, signal).run();
     } finally {
-      await model.dispose();
+      await loaded.dispose();
     }
   } finally {
-    await closeModel(opened);
+    await closeWithDraft(opened);
   }
 }

@@ -1,20 +1,30 @@
-import type { Generation, PreparedModel } from '@hearth/engine';
+import type { Generation } from '@hearth/engine';
 import { resolveSamplingParams } from '@hearth/sampler';
 import { Command, Option } from 'commander';
+import { type AnswerFlags, addAnswerOptions, answerOptions } from '../answer-options.ts';
+import { encodePrompt, warnOfNoTemplate } from '../encode-prompt.ts';
 import { generateReport } from '../generate-report.ts';
-import { addModelOptions, closeModel, loadWeights, type ModelFlags, openModel } from '../model-options.ts';
+import {
+  type AnsweringFlags,
+  addAnsweringOptions,
+  closeWithDraft,
+  loadWithDraft,
+  openWithDraft,
+} from '../model-with-draft.ts';
 import { measureCeilings, rooflineCeilings } from '../profile/ceilings.ts';
 import { type ProfileRows, profileTable } from '../profile/profile-table.ts';
-import { addSamplingOptions, parseWhole, type SamplingFlags, samplingParams } from '../sampling-options.ts';
+import { parseWhole, samplingParams } from '../sampling-options.ts';
 import { printable } from '../terminal/format.ts';
 import { readPipedInput } from '../terminal/standard-input.ts';
+import { writeOutput } from '../terminal/write-output.ts';
 import { UsageError } from '../usage-error.ts';
+import { generateMany } from './generate-many.ts';
 
-interface GenerateFlags extends ModelFlags, SamplingFlags {
+export interface GenerateFlags extends AnsweringFlags, AnswerFlags {
   prompt?: string;
+  prompts?: string;
   system?: string;
   raw?: boolean;
-  maxTokens: number;
   stop?: string[];
   logprobs?: number;
   json?: boolean;
@@ -26,21 +36,29 @@ const defaultMaxTokens = 512;
 
 export function generateCommand(signal: AbortSignal): Command {
   const command = new Command('generate')
-    .description('Answer one prompt. Standard output carries the answer and nothing else.')
+    .description('Answer a prompt, or many at once. Standard output carries the answers and nothing else.')
     .option('-p, --prompt <text>', 'the prompt; without it standard input is read')
+    .addOption(
+      new Option(
+        '--prompts <file>',
+        'many prompts, a line {"prompt": "..."} each (- is standard input): prints a line of JSON per answer as they end',
+      ).conflicts(['prompt', 'json', 'profile']),
+    )
     .option('-s, --system <text>', 'system message of the chat')
     .option('--raw', 'continue the prompt as text, without the chat template')
     .option('-n, --max-tokens <n>', 'most tokens to make', whole('--max-tokens', 0), defaultMaxTokens)
     .option('--stop <text>', 'end at this text; may be repeated', (text, all: string[] = []) => [...all, text])
-    .option('--logprobs <n>', 'with --json: log-probabilities, with this many alternatives', whole('--logprobs', 0))
+    .option('--logprobs <n>', 'in JSON: log-probabilities, with this many alternatives', whole('--logprobs', 0))
     .option('--json', 'print one JSON object: tokens, text, timings, memory, machine')
     .addOption(
       new Option('--profile [rows]', 'print time, rates and roofline per operator, or per layer, on standard error')
         .choices(['operators', 'layers'] satisfies ProfileRows[])
         .preset('operators'),
     );
-  addSamplingOptions(addModelOptions(command));
-  return command.action((flags: GenerateFlags) => generate(flags, signal));
+  addAnswerOptions(addAnsweringOptions(command));
+  return command.action((flags: GenerateFlags) =>
+    flags.prompts === undefined ? generate(flags, signal) : generateMany(flags.prompts, flags, signal),
+  );
 }
 
 /** Runs `hearth generate`; the chat command without a terminal does the same. */
@@ -53,24 +71,26 @@ export async function generate(flags: GenerateFlags, signal: AbortSignal): Promi
   }
   if (flags.logprobs !== undefined && !flags.json) throw new UsageError('--logprobs needs --json.');
   const start = performance.now();
-  const opened = await openModel(flags, signal);
+  const opened = await openWithDraft(flags, signal);
   const { resolved, prepared } = opened;
   try {
     // What cannot work is refused here, before the weights are loaded.
-    const sampling = { ...samplingParams(flags), logprobs: flags.logprobs };
-    resolveSamplingParams(sampling, prepared.info.vocabSize);
-    const tokenIds = await encodePrompt(prepared, prompt, flags, signal);
+    resolveSamplingParams({ ...samplingParams(flags), logprobs: flags.logprobs }, prepared.info.vocabSize);
+    warnOfNoTemplate(prepared, flags.raw === true);
+    const { system, raw = false } = flags;
+    const tokenIds = await encodePrompt(prepared, { prompt, system }, { raw, signal });
     prepared.checkPrompt(tokenIds);
     const openMs = performance.now() - start;
     const machine = flags.profile ? await measureCeilings(opened.backend.info, signal) : null;
     // What is measured in between is no part of loading.
     const weightsStart = performance.now();
-    const model = await loadWeights(opened, flags, signal);
+    const loaded = await loadWithDraft(opened, flags, signal);
+    const { model, draft } = loaded;
     const loadMs = openMs + performance.now() - weightsStart;
     try {
       const generation = model.createSession({ tokenIds }).generate({
-        ...sampling,
-        maxTokens: flags.maxTokens,
+        ...answerOptions(flags),
+        logprobs: flags.logprobs,
         stop: flags.stop,
         profile: flags.profile !== undefined,
         signal,
@@ -78,7 +98,14 @@ export async function generate(flags: GenerateFlags, signal: AbortSignal): Promi
       if (!flags.json) await printText(generation);
       const result = await generation.result;
       if (flags.json) {
-        const report = await generateReport({ resolved, info: model.info, result, tokenIds, loadMs });
+        const report = await generateReport({
+          resolved,
+          info: model.info,
+          draft: draft && { resolved: opened.draft!.resolved, info: draft.info },
+          result,
+          tokenIds,
+          loadMs,
+        });
         process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
       }
       if (flags.profile && result.profile) {
@@ -88,41 +115,27 @@ export async function generate(flags: GenerateFlags, signal: AbortSignal): Promi
         if (result.tokenIds.length > 1) process.stderr.write(`\ndecode\n${profileTable(decode, options)}\n`);
       }
     } finally {
-      await model.dispose();
+      await loaded.dispose();
     }
   } finally {
-    await closeModel(opened);
+    await closeWithDraft(opened);
   }
-}
-
-/** The prompt as token ids: a chat of one message where the model has a template, plain text otherwise. */
-async function encodePrompt(
-  prepared: PreparedModel,
-  prompt: string,
-  { raw, system }: GenerateFlags,
-  signal: AbortSignal,
-): Promise<Int32Array> {
-  if (raw || prepared.chatTemplate === null) {
-    if (system !== undefined) {
-      throw new UsageError(
-        `--system needs a chat template${raw ? ', and --raw goes without' : '; this model has none'}.`,
-      );
-    }
-    if (!raw)
-      process.stderr.write('This model takes no chat messages, so the prompt is continued as text (as --raw).\n');
-    return prepared.tokenizer.encode(prompt, { addBos: 'auto', signal });
-  }
-  const systemMessages = system === undefined ? [] : [{ role: 'system', content: system }];
-  return prepared.renderChat([...systemMessages, { role: 'user', content: prompt }], { signal });
 }
 
 /** On a terminal, control characters that the model wrote are shown rather than obeyed; a pipe gets the text as it is. */
 async function printText(generation: Generation): Promise<void> {
-  for await (const event of generation) {
-    const text = process.stdout.isTTY ? printable(event.text) : event.text;
-    if (!process.stdout.write(text)) await new Promise((resolve) => process.stdout.once('drain', resolve));
+  let isWithinLine = false;
+  try {
+    for await (const event of generation) {
+      await writeOutput(process.stdout.isTTY ? printable(event.text) : event.text);
+      isWithinLine = true;
+    }
+  } catch (error) {
+    // What is said of it begins on a line of its own.
+    if (isWithinLine) await writeOutput('\n');
+    throw error;
   }
-  process.stdout.write('\n');
+  await writeOutput('\n');
 }
 
 function whole(flag: string, least: number): (text: string) => number {

@@ -53,7 +53,7 @@ async function run(flags: PerplexityFlags & ModelFlags, signal: AbortSignal): Pr
     const models = [];
     try {
       for (const [i, each] of opened.entries()) {
-        models.push(await loadWeights(each, wanted[i]!, signal, maxOutputRows));
+        models.push(await loadWeights(each, wanted[i]!, signal, { maxOutputRows }));
       }
       const [model, against] = models;
       const progress = countProgress('Scoring', 'tokens');

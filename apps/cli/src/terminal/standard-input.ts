@@ -6,18 +6,22 @@ const maxPromptBytes = 64 * 1024 * 1024;
 /** All of standard input as text, without its last newline. Empty when it is a terminal. */
 export async function readPipedInput(input: NodeJS.ReadStream = process.stdin): Promise<string> {
   if (input.isTTY) return '';
+  return (await readText(input, 'Standard input')).replace(/\r?\n$/, '');
+}
+
+/**
+ * All of a stream as text.
+ * @throws InvalidArgumentError when it is too large
+ */
+export async function readText(input: AsyncIterable<unknown>, name: string): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of input) {
     bytes += (chunk as Buffer).length;
     if (bytes > maxPromptBytes) {
-      throw new InvalidArgumentError(
-        `Standard input is larger than ${maxPromptBytes} bytes; a prompt cannot be that long.`,
-      );
+      throw new InvalidArgumentError(`${name} is larger than ${maxPromptBytes} bytes; prompts cannot be that long.`);
     }
     chunks.push(chunk as Buffer);
   }
-  return Buffer.concat(chunks)
-    .toString('utf8')
-    .replace(/\r?\n$/, '');
+  return Buffer.concat(chunks).toString('utf8');
 }

@@ -325,6 +325,15 @@ describe('loadWeights', () => {
     );
   });
 
+  it.each(['f16', 'f32'] as const)('says before loading what a position takes in a cache of %s', async (cacheDtype) => {
+    await withPrepared(async (prepared) => {
+      const bytesPerToken = prepared.cacheBytesPerToken(cacheDtype);
+      const model = await prepared.loadWeights({ cacheDtype, cacheBytes: 97 * bytesPerToken });
+      expect(model.info).toMatchObject({ kvBytesPerToken: bytesPerToken, cacheTokens: 96 });
+      await model.dispose();
+    });
+  });
+
   it('can be tried again after an abort or a failure', async () => {
     await withPrepared(async (prepared) => {
       const controller = new AbortController();

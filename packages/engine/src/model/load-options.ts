@@ -161,11 +161,15 @@ export function numCacheBlocks(
   layers: readonly CacheLayerSpec[],
 ): number {
   if (cacheBytes === undefined) return Math.ceil(cacheTokens! / blockSize);
-  // Backends may round the width of values up to a vector.
-  const padded = layers.map((layer) => ({ ...layer, headDim: Math.ceil(layer.headDim / 8) * 8 }));
-  const bytesPerBlock = blockSize * kvBytesPerToken(padded, cacheDtype);
+  const bytesPerBlock = blockSize * cacheBytesPerToken(layers, cacheDtype);
   checkRange('cacheBytes', cacheBytes, bytesPerBlock, Number.MAX_SAFE_INTEGER, ` (a block of ${blockSize} positions)`);
   return Math.floor(cacheBytes / bytesPerBlock);
+}
+
+/** Bytes that a position takes in a cache. Backends may round the width of values up to a vector. */
+export function cacheBytesPerToken(layers: readonly CacheLayerSpec[], cacheDtype: CacheDtype): number {
+  const padded = layers.map((layer) => ({ ...layer, headDim: Math.ceil(layer.headDim / 8) * 8 }));
+  return kvBytesPerToken(padded, cacheDtype);
 }
 
 function checkOneOf(field: string, value: string, expected: readonly string[], where = ''): void {

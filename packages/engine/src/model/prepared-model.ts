@@ -3,6 +3,7 @@ import type { Checkpoint } from '@hearth/checkpoint';
 import {
   AbortError,
   type Backend,
+  type CacheDtype,
   DisposedError,
   type Executable,
   InvalidArgumentError,
@@ -20,7 +21,13 @@ import { createSessionRuntime } from '../session/session-runtime.ts';
 import { Work } from '../session/work.ts';
 import { disposeAll } from './dispose-all.ts';
 import { modelFingerprint } from './fingerprint.ts';
-import { blockSize, type LoadWeightsOptions, numCacheBlocks, resolveLoadWeightsOptions } from './load-options.ts';
+import {
+  blockSize,
+  cacheBytesPerToken,
+  type LoadWeightsOptions,
+  numCacheBlocks,
+  resolveLoadWeightsOptions,
+} from './load-options.ts';
 import { Model, type ModelTokenizer } from './model.ts';
 import { kvBytesPerToken, type ModelHeader, type ModelInfo } from './model-info.ts';
 import { packedCacheOf } from './packed-cache.ts';
@@ -85,6 +92,11 @@ export class PreparedModel {
     if (tokenIds.length === 0) throw new InvalidArgumentError('The prompt is empty: it has no tokens to continue.');
     // The token that follows counts: its position must exist.
     checkTokens(tokenIds, 1, this.info);
+  }
+
+  /** Bytes that a position takes in a cache of this type, for whoever divides memory between models. */
+  cacheBytesPerToken(cacheDtype: CacheDtype = 'f16'): number {
+    return cacheBytesPerToken(this.#parts.definition.createProgram().cacheLayers, cacheDtype);
   }
 
   /**
