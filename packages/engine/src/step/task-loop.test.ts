@@ -60,6 +60,17 @@ describe.each(kinds)('the %s loop', (loop) => {
     expect(stepsBeforeImmediate).toBeLessThan(3);
   });
 
+  it('never misses a task, at whatever moment it comes', async () => {
+    // From none to some turns of the microtask queue after the one before it was done, when a step took its time.
+    const { backend, runtime, newSession } = await setUp({ loop });
+    backend.beforeStep = () => new Promise((resolve) => setTimeout(resolve, 1));
+    for (let turns = 0; turns < 30; turns++) {
+      await newSession(prompt(5, turns)).prefill();
+      for (let i = 0; i < turns; i++) await null;
+    }
+    expect(runtime.scheduler.hasWork).toBe(false);
+  });
+
   it('tells the guilty sequence that a number is not finite, and nobody else notices', async () => {
     const { backend, runtime, newSession } = await setUp({ loop, maxTokensPerStep: 64, maxOutputRows: 8 });
     backend.beforeStep = ({ tokenIds }) => {

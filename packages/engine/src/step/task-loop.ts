@@ -91,8 +91,10 @@ export class TaskLoop {
       plan: () => this.#timed(() => this.#plan()),
       planNext: (running) => this.#timed(() => this.#planNext(running)),
     };
+    const loop = this.#kind === 'simple' ? simpleLoop : overlappedLoop;
     try {
-      await (this.#kind === 'simple' ? simpleLoop(parts) : overlappedLoop(parts));
+      // Asked once more, right before this is over: a task may have come after the loop had looked for the last time.
+      while (this.#scheduler.hasWork) await loop(parts);
     } catch (error) {
       // A mistake of ours: nobody may wait for ever because of it.
       for (const task of [...this.#settlers.keys()]) this.#end(task, error);
