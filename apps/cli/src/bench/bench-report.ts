@@ -20,8 +20,8 @@ export async function benchReport({ resolved, info, speeds, ceilings, phases }: 
   return {
     speeds: speeds.map((speed) => {
       const { median, spread } = summary(speed);
-      const { phase, context, tokens, tokensPerSecond } = speed;
-      return { phase, context, tokens, tokens_per_second: { median, spread, rounds: tokensPerSecond } };
+      const { phase, sequences, context, tokens, tokensPerSecond } = speed;
+      return { phase, sequences, context, tokens, tokens_per_second: { median, spread, rounds: tokensPerSecond } };
     }),
     ...(ceilings && {
       roofline: { ceilings: ceilingsReport(ceilings), phases: phases.map(phaseReport) },

@@ -12,7 +12,9 @@ export interface SpeedPlan {
 
 /** One line of the result. */
 export interface Speed {
-  readonly phase: 'prefill' | 'decode';
+  readonly phase: 'prefill' | 'decode' | 'together' | 'each';
+  /** How many ran at once. */
+  readonly sequences: number;
   /** Positions before the first timed token. */
   readonly context: number;
   /** Timed tokens of a round. */
@@ -34,8 +36,8 @@ export async function measureSpeed(model: Model, plan: SpeedPlan, options: RunOp
   const decodeAt0: number[] = [];
   const decodeAfterPrompt: number[] = [];
   for (let round = 0; round <= rounds; round++) {
-    const short = await generate(model, 1, generateTokens, options.signal);
-    const long = await generate(model, promptTokens, generateTokens, options.signal);
+    const short = await generate(model, { promptTokens: 1, generateTokens }, options);
+    const long = await generate(model, { promptTokens, generateTokens }, options);
     options.onRound?.(round + 1, rounds + 1);
     if (round === 0) continue;
     prefill.push(long.timings.prefillTokensPerSecond!);
@@ -43,9 +45,15 @@ export async function measureSpeed(model: Model, plan: SpeedPlan, options: RunOp
     decodeAfterPrompt.push(long.timings.tokensPerSecond!);
   }
   return [
-    { phase: 'prefill', context: 0, tokens: promptTokens, tokensPerSecond: prefill },
-    { phase: 'decode', context: 0, tokens: generateTokens, tokensPerSecond: decodeAt0 },
-    { phase: 'decode', context: promptTokens, tokens: generateTokens, tokensPerSecond: decodeAfterPrompt },
+    { phase: 'prefill', sequences: 1, context: 0, tokens: promptTokens, tokensPerSecond: prefill },
+    { phase: 'decode', sequences: 1, context: 0, tokens: generateTokens, tokensPerSecond: decodeAt0 },
+    {
+      phase: 'decode',
+      sequences: 1,
+      context: promptTokens,
+      tokens: generateTokens,
+      tokensPerSecond: decodeAfterPrompt,
+    },
   ];
 }
 
@@ -53,15 +61,21 @@ export function summary({ tokensPerSecond }: Speed): { readonly median: number; 
   return { median: median(tokensPerSecond), spread: spread(tokensPerSecond) };
 }
 
+export interface GeneratePlan {
+  readonly promptTokens: number;
+  readonly generateTokens: number;
+  /** Prompts of different numbers differ from their first token on. */
+  readonly promptNumber?: number;
+  readonly profile?: boolean;
+}
+
 /** Greedy, past any end of text: the first token ends prefill, so one more than are timed. */
 export async function generate(
   model: Model,
-  promptTokens: number,
-  generateTokens: number,
-  signal: AbortSignal,
-  profile = false,
+  { promptTokens, generateTokens, promptNumber = 0, profile = false }: GeneratePlan,
+  { signal }: RunOptions,
 ): Promise<GenerateResult> {
-  const session = model.createSession({ tokenIds: someTokens(promptTokens, model.info.vocabSize) });
+  const session = model.createSession({ tokenIds: someTokens(promptTokens, promptNumber, model.info.vocabSize) });
   try {
     const options = { maxTokens: generateTokens + 1, temperature: 0, ignoreEos: true, profile, signal };
     return await session.generate(options).result;
@@ -71,6 +85,6 @@ export async function generate(
 }
 
 /** Spread over the first 240 ids, which every vocabulary has; what they mean changes no speed, but for the choice of experts. */
-function someTokens(count: number, vocabSize: number): number[] {
-  return Array.from({ length: count }, (_, i) => (3 + ((i * 37) % 240)) % vocabSize);
+function someTokens(count: number, promptNumber: number, vocabSize: number): number[] {
+  return Array.from({ length: count }, (_, i) => (3 + ((promptNumber + i * 37) % 240)) % vocabSize);
 }

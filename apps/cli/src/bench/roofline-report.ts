@@ -54,7 +54,7 @@ async function measureRounds(
   const all: (Pick<PhaseProfile, 'profile' | 'ceilings'> & { readonly share: number })[] = [];
   for (let round = 1; round <= rounds; round++) {
     const ceilings = await quickCeilings(probe, signal);
-    const result = await generate(model, promptTokens, generateTokens, signal, true);
+    const result = await generate(model, { promptTokens, generateTokens, profile: true }, { signal });
     const profile = result.profile![phase];
     all.push({ profile, ceilings, share: rooflineOf(profileTotal(profile), ceilings)?.share ?? 0 });
     onRound?.(round, rounds);

@@ -32,6 +32,21 @@ describe('hearth bench', () => {
     expect(report.roofline).toBeUndefined();
   });
 
+  it('measures many sequences at once, together and each of them', async () => {
+    const { code, stdout, stderr } = await runCli([...reference, '--sequences', '3']);
+    expect(stdout).toMatch(/\n3 at once +12 +15 +\d+\.\d +±\d+\.\d%\neach of them +12 +4 +\d+\.\d +±\d+\.\d%\n$/);
+    expect(stderr).toBe('Measuring (3 rounds) ...\nMeasuring 3 at once (3 rounds) ...\n');
+    expect(code).toBe(0);
+    const { speeds } = JSON.parse((await runCli([...reference, '--sequences', '3', '--json'])).stdout);
+    expect(speeds.map(({ phase, sequences }: never) => [phase, sequences])).toEqual([
+      ['prefill', 1],
+      ['decode', 1],
+      ['decode', 1],
+      ['together', 3],
+      ['each', 3],
+    ]);
+  });
+
   it('prints the ceilings of the machine, a profile of each phase and a summary with --roofline', async () => {
     const { code, stdout, stderr } = await runCli([...cpu, '--roofline']);
     expect(stdout).toMatch(/^CEILING +1 THREAD +2 THREADS\nmemory read +\d+\.\d \(\d+\.\d\) GB\/s/);
@@ -53,7 +68,9 @@ describe('hearth bench', () => {
   });
 
   it('puts the roofline into JSON too', async () => {
-    const { roofline } = JSON.parse((await runCli([...cpu, '--roofline', '--json'])).stdout);
+    // A prompt of more than a block, which every round has to compute anew.
+    const flags = ['--prompt-tokens', '40', '--roofline', '--json'];
+    const { roofline } = JSON.parse((await runCli([...cpu, ...flags])).stdout);
     expect(roofline.ceilings.memory_read.all_threads.best).toBeGreaterThan(0);
     const [prefill, decode, deep] = roofline.phases;
     expect(prefill.ceilings.integer).toBeGreaterThan(0);
@@ -63,11 +80,14 @@ describe('hearth bench', () => {
     expect(head).toMatchObject({ kind: 'linear', calls: 4, weight_bytes: 4 * 288 * 64 * 4, integer_ops: 0 });
     expect(head.float_ops).toBe(4 * 2 * 288 * 64);
     expect(head.roofline.share).toBeGreaterThan(0);
+    const down = prefill.operators.find(({ name }: { name: string }) => name.endsWith('mlp.down_proj'));
+    expect(down.float_ops).toBe(2 * 40 * 2 * 64 * 96);
   });
 
   it.each([
     [['--roofline'], 2, /--roofline needs the C\+\+ kernels/],
     [['--prompt-tokens', '0'], 2, /--prompt-tokens takes a whole number from 1/],
+    [['--sequences', '257'], 2, /--sequences takes at most 256, got 257/],
     [['--rounds', 'many'], 2, /--rounds takes a number, got "many"/],
     [['--generate-tokens', '60'], 2, /12 tokens of prompt and 60 generated need 73 positions, the context has 64/],
   ])('refuses %j with exit code %i and a sentence', async (flags, expectedCode, message) => {

@@ -1,9 +1,10 @@
 import type { BackendInfo } from '@hearth/core';
-import type { Model } from '@hearth/engine';
+import type { LoadWeightsOptions, Model } from '@hearth/engine';
 import { type MachineProbe, openMachineProbe } from '@hearth/kernels';
 import { Command } from 'commander';
 import { benchReport } from '../bench/bench-report.ts';
 import { measureSpeed, type Speed, summary } from '../bench/measure-speed.ts';
+import { measureThroughput } from '../bench/measure-throughput.ts';
 import { measurePhases, phaseTable, rooflineSummary } from '../bench/roofline-report.ts';
 import {
   addLoadOptions,
@@ -23,9 +24,13 @@ interface BenchFlags extends Omit<ModelFlags, 'model'> {
   promptTokens: number;
   generateTokens: number;
   rounds: number;
+  sequences: number;
   roofline?: boolean;
   json?: boolean;
 }
+
+/** A step has a token for each sequence that generates, and no more than 256 tokens by default. */
+const mostSequences = 256;
 
 export function benchCommand(signal: AbortSignal): Command {
   const command = new Command('bench')
@@ -34,18 +39,21 @@ export function benchCommand(signal: AbortSignal): Command {
     .option('--prompt-tokens <n>', 'tokens of the prompt', whole('--prompt-tokens', 1), 512)
     .option('-n, --generate-tokens <n>', 'tokens that are timed in decode', whole('--generate-tokens', 1), 64)
     .option('--rounds <n>', 'rounds that count, after one that does not', whole('--rounds', 1), 5)
+    .option('--sequences <n>', 'also measure this many at once', parseSequences, 1)
     .option('--roofline', 'profile every operator, against what this machine can do at most')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
 Decode is measured from an empty context and after the prompt. Medians of the rounds; the spread is half the distance
-between the quartiles. docs/roofline.md says how to read --roofline. The first run of a large model writes its packed
+between the quartiles. --sequences hands in that many prompts at the same moment: what they generate together until the
+last one ends, prefill included, and what each one sees after its first token. docs/roofline.md says how to read --roofline. The first run of a large model writes its packed
 weights to disk meanwhile (hearth cache): run it twice, or give --no-packed-cache.
 
 Examples:
   hearth bench smollm2:135m
   hearth bench ./model.gguf --prompt-tokens 1500 --threads 2
+  hearth bench smollm2:135m --sequences 8 --prompt-tokens 64
   hearth bench ./model.gguf --roofline`,
     );
   return addLoadOptions(command).action((model: string, flags: BenchFlags) => bench({ ...flags, model }, signal));
@@ -79,9 +87,13 @@ async function measureModel(
   if (probe) process.stderr.write('Measuring this machine ...\n');
   const ceilings = probe && (await probe.measureAll(signal));
   if (ceilings) print(`${ceilingsTable(ceilings)}\n`);
-  const model = await loadWeights(opened, flags, signal);
+  const model = await loadWeights(opened, flags, signal, loadOptions(flags, opened.prepared.info.contextLength));
   try {
     const speeds = await measure('Measuring', (onRound) => measureSpeed(model, flags, { signal, onRound }));
+    if (flags.sequences > 1) {
+      const label = `Measuring ${flags.sequences} at once`;
+      speeds.push(...(await measure(label, (onRound) => measureThroughput(model, flags, { signal, onRound }))));
+    }
     print(speedTable(model, speeds));
     const phases = probe
       ? await measure('Profiling', (onRound) => measurePhases(model, probe, flags, { signal, onRound }))
@@ -95,6 +107,17 @@ async function measureModel(
   } finally {
     await model.dispose();
   }
+}
+
+/** Every round computes its prompts anew, and all sequences find room: nothing but their speed is to be measured. */
+function loadOptions(
+  { sequences, promptTokens, generateTokens }: BenchFlags,
+  contextLength: number,
+): LoadWeightsOptions {
+  if (sequences === 1) return { prefixCache: false };
+  // The last token needs no place; a block may be begun by each.
+  const cacheTokens = Math.max(contextLength, sequences * (promptTokens + generateTokens + 32));
+  return { prefixCache: false, cacheTokens, maxSequences: sequences, maxOutputRows: sequences };
 }
 
 /** With the instructions and the threads of the backend. */
@@ -124,11 +147,22 @@ function speedTable({ info }: Model, speeds: readonly Speed[]): string {
   const { variant, numThreads } = info.backend;
   const rows = speeds.map((speed) => {
     const { median, spread } = summary(speed);
-    const { phase, context, tokens } = speed;
-    return [phase, String(context), String(tokens), median.toFixed(1), `±${(100 * spread).toFixed(1)}%`];
+    const { context, tokens } = speed;
+    return [phaseLabel(speed), String(context), String(tokens), median.toFixed(1), `±${(100 * spread).toFixed(1)}%`];
   });
   const title = `${info.name}, ${variant}, ${numThreads} ${numThreads === 1 ? 'thread' : 'threads'}, ${info.cacheDtype} cache`;
   return `${title}\n${formatTable([['PHASE', 'CONTEXT', 'TOKENS', 'TOKENS/S', 'SPREAD'], ...rows], [1, 2, 3, 4])}`;
+}
+
+function phaseLabel({ phase, sequences }: Speed): string {
+  if (phase === 'together') return `${sequences} at once`;
+  return phase === 'each' ? 'each of them' : phase;
+}
+
+function parseSequences(text: string): number {
+  const sequences = parseWhole(text, '--sequences', 1);
+  if (sequences > mostSequences) throw new UsageError(`--sequences takes at most ${mostSequences}, got ${text}.`);
+  return sequences;
 }
 
 function whole(flag: string, least: number): (text: string) => number {
