@@ -11,7 +11,7 @@ const { values } = parseArgs({
 const numTokens = Number(values.tokens);
 const { path, shape } = await benchmarkModel(values.model);
 const backend = await createCpuBackend();
-const model = await loadModel(path, { backend, contextLength: 512, ownsBackend: true });
+const model = await loadModel(path, { backend, contextLength: 512, prefixCache: false, ownsBackend: true });
 const promptTokenIds = Array.from({ length: 64 }, (_, i) => 3 + ((i * 37) % 240));
 const options = { temperature: 0, ignoreEos: true } as const;
 

@@ -7,7 +7,14 @@ const { modelPath, numThreads, contextLength } = settings();
 
 const start = performance.now();
 const backend = await createCpuBackend({ numThreads });
-const model = await loadModel(modelPath, { backend, contextLength, cacheDtype: 'f16', maxTokensPerStep: 512 });
+// A prompt is asked for in every round, and is to be computed in every round.
+const model = await loadModel(modelPath, {
+  backend,
+  contextLength,
+  cacheDtype: 'f16',
+  maxTokensPerStep: 512,
+  prefixCache: false,
+});
 const { variant } = model.info.backend;
 const ready = { ready: true, loadMs: performance.now() - start, description: `variant ${variant}` } as const;
 

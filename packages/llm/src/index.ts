@@ -38,6 +38,7 @@ export {
   type RowScores,
   type Session,
   SessionBusyError,
+  SessionFileError,
 } from '@hearth/engine';
 export { ModelNotFoundError } from '@hearth/hub';
 export { createTokenMask, NoTokenAllowedError, type SamplingParams, type TokenMask } from '@hearth/sampler';
