@@ -1,14 +1,10 @@
 import { HearthError } from '@hearth/core';
 import { chat, type GenerateResult, type Generation, type Model, type Session } from '@hearth/engine';
 import { type AnswerFlags, answerOptions } from './answer-options.ts';
+import { loadConversation, type Message, saveConversation } from './saved-conversation.ts';
 import { printable } from './terminal/format.ts';
 import { MessageReader } from './terminal/message-reader.ts';
 import { stylesFor } from './terminal/styles.ts';
-
-type Message = {
-  readonly role: 'system' | 'user' | 'assistant';
-  readonly content: string;
-};
 
 export interface ConversationOptions extends AnswerFlags {
   readonly system?: string;
@@ -18,6 +14,8 @@ const help = `/help            this list
 /system TEXT     set the system message and start anew
 /reset           start anew
 /stats           tokens and speed of the last answer
+/save FILE       write the conversation to a file, and what was computed of it to FILE.session
+/load FILE       go on with a conversation that was saved
 /exit            leave (also Ctrl-D)
 Ctrl-C stops an answer. A line that ends in \\ goes on in the next one; pasted lines stay together until Enter.`;
 
@@ -26,9 +24,9 @@ export class Conversation {
   readonly #model: Model;
   readonly #options: ConversationOptions;
   readonly #signal: AbortSignal;
-  readonly #session: Session;
   readonly #styles = stylesFor(process.stdout);
-  #messages: Message[];
+  #session: Session;
+  #messages: readonly Message[];
   #answering: Generation | undefined;
   #last: GenerateResult | undefined;
 
@@ -42,21 +40,14 @@ export class Conversation {
   }
 
   /** Reads and answers until the user leaves. */
-  async run(): Promise<void> {
-    const stopAnswer = () => void this.#answering?.cancel();
-    const messages = new MessageReader({
-      input: process.stdin,
-      output: process.stdout,
-      onInterrupt: stopAnswer,
-      onClose: stopAnswer,
-    });
+  async run(messages: Pick<MessageReader, 'next' | 'close'> = this.#terminal()): Promise<void> {
     const leave = () => messages.close();
     this.#signal.addEventListener('abort', leave, { once: true });
     try {
       for (;;) {
         const text = await messages.next();
         if (text === undefined || text === '/exit' || text === '/quit') break;
-        if (text.startsWith('/')) this.#command(text);
+        if (text.startsWith('/')) await this.#command(text);
         else if (text !== '') await this.#answer(text);
       }
     } finally {
@@ -66,8 +57,19 @@ export class Conversation {
     }
   }
 
-  #command(text: string): void {
+  #terminal(): MessageReader {
+    const stopAnswer = () => void this.#answering?.cancel();
+    return new MessageReader({
+      input: process.stdin,
+      output: process.stdout,
+      onInterrupt: stopAnswer,
+      onClose: stopAnswer,
+    });
+  }
+
+  async #command(text: string): Promise<void> {
     const [name, ...words] = text.split(' ');
+    const path = words.join(' ').trim();
     const { dim } = this.#styles;
     if (name === '/reset') {
       this.#messages = this.#messages.filter((message) => message.role === 'system');
@@ -77,8 +79,33 @@ export class Conversation {
       this.#print(dim('A new conversation with this system message.'));
     } else if (name === '/stats') {
       this.#print(dim(this.#last ? describe(this.#last) : 'There is no answer yet.'));
+    } else if ((name === '/save' || name === '/load') && path !== '') {
+      await this.#file(name, path);
     } else {
-      this.#print(name === '/help' ? help : `There is no command ${printable(name!)}.\n${help}`);
+      this.#print(name === '/help' ? help : `There is no command ${printable(text)}.\n${help}`);
+    }
+  }
+
+  async #file(command: '/save' | '/load', path: string): Promise<void> {
+    const { dim, red } = this.#styles;
+    try {
+      if (command === '/save') {
+        await saveConversation(path, this.#messages, this.#session, this.#signal);
+        this.#print(dim('Saved.'));
+        return;
+      }
+      const { messages, session, problem } = await loadConversation(path, this.#model, this.#signal);
+      this.#messages = messages;
+      this.#last = undefined;
+      if (session) {
+        await this.#session.dispose();
+        this.#session = session;
+      }
+      this.#print(dim(`A conversation of ${messages.length} messages.`));
+      if (problem) this.#print(dim(printable(`The next answer computes it anew. ${problem}`)));
+    } catch (error) {
+      if (!HearthError.isInstance(error) || this.#signal.aborted) throw error;
+      this.#print(red(printable(error.message)));
     }
   }
 
