@@ -14,6 +14,8 @@ export type Action =
   /** To so much of its length, or to the last border of a block before that. */
   | { readonly kind: 'truncate'; readonly share: number; readonly toBorder: boolean }
   | { readonly kind: 'prefill' }
+  /** It goes on from a file. */
+  | { readonly kind: 'saveAndLoad' }
   /** A second session of the same tokens does these actions, at the same time as this one does those that follow. */
   | { readonly kind: 'fork'; readonly actions: readonly Action[] };
 
@@ -115,12 +117,12 @@ const truncate = fc.record({
   share: fc.double({ min: 0.3, max: 1, noNaN: true }),
   toBorder: fc.boolean(),
 });
-const prefill = fc.constant<Action>({ kind: 'prefill' });
+const plain = fc.constantFrom<Action>({ kind: 'prefill' }, { kind: 'saveAndLoad' });
 const simpleAction: fc.Arbitrary<Action> = fc.oneof(
   { weight: 5, arbitrary: generate },
   { weight: 1, arbitrary: evaluate },
   { weight: 1, arbitrary: truncate },
-  { weight: 1, arbitrary: prefill },
+  { weight: 1, arbitrary: plain },
 );
 const fork: fc.Arbitrary<Action> = fc.record({
   kind: fc.constant('fork' as const),

@@ -21,7 +21,7 @@ export type Step =
       readonly solo: { readonly logprobs: Float32Array; readonly argmax: Int32Array };
     }
   | { readonly kind: 'truncate'; readonly length: number }
-  | { readonly kind: 'prefill' }
+  | { readonly kind: 'prefill' | 'saveAndLoad' }
   | { readonly kind: 'fork'; readonly steps: readonly Step[] };
 
 /** Does what a client wants, each action in a session of its own. Actions for which there is no room are left out. */
@@ -67,7 +67,8 @@ async function stepAlone(plain: Model, tokenIds: readonly number[], action: Acti
       case 'truncate':
         return { kind: 'truncate', length: truncatedLength(tokenIds.length, action) };
       case 'prefill':
-        return { kind: 'prefill' };
+      case 'saveAndLoad':
+        return { kind: action.kind };
       case 'fork':
         return { kind: 'fork', steps: await playAlone(plain, { prompt: tokenIds, actions: action.actions }) };
     }

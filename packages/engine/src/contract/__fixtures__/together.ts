@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Proposer, SpeculationOptions } from '@hearth/speculative';
 import { draftModel, promptLookup } from '@hearth/speculative';
 import { expect, vi } from 'vitest';
+import { CacheExhaustedError } from '../../errors.ts';
 import type { GenerateResult } from '../../generate/generation.ts';
 import type { Model } from '../../model/model.ts';
 import type { Session } from '../../session/session.ts';
@@ -22,7 +26,7 @@ export async function playTogether(
   await Promise.all(
     clients.map(async ({ prompt, cacheSalt, steps }) => {
       const session = model.createSession({ tokenIds: prompt, cacheSalt });
-      await playSteps(session, steps, drafts);
+      await playSteps(model, session, steps, drafts);
     }),
   );
   await expectNoBlockInUse(model);
@@ -39,11 +43,13 @@ export async function expectNoBlockInUse(model: Model): Promise<void> {
 }
 
 /** Ends with the session disposed. */
-async function playSteps(session: Session, steps: readonly Step[], drafts: DraftModels): Promise<void> {
+async function playSteps(model: Model, first: Session, steps: readonly Step[], drafts: DraftModels): Promise<void> {
+  let session = first;
   const forks: Promise<void>[] = [];
   try {
     for (const step of steps) {
-      if (step.kind === 'fork') forks.push(playSteps(session.fork(), step.steps, drafts));
+      if (step.kind === 'fork') forks.push(playSteps(model, session.fork(), step.steps, drafts));
+      else if (step.kind === 'saveAndLoad') session = await saveAndLoad(model, session);
       else await playStep(session, step, drafts);
     }
   } finally {
@@ -51,7 +57,30 @@ async function playSteps(session: Session, steps: readonly Step[], drafts: Draft
   }
 }
 
-async function playStep(session: Session, step: Exclude<Step, { kind: 'fork' }>, drafts: DraftModels): Promise<void> {
+/** The session from a file, in place of the one that was saved. */
+async function saveAndLoad(model: Model, session: Session): Promise<Session> {
+  const directory = await mkdtemp(join(tmpdir(), 'hearth-contract-'));
+  try {
+    const path = join(directory, 'session');
+    await session.save(path);
+    await session.dispose();
+    const loaded = await model.loadSession(path).catch((error: unknown) => {
+      // Others work with all of the cache: the tokens are still known.
+      if (error instanceof CacheExhaustedError) return model.createSession({ tokenIds: session.tokenIds });
+      throw error;
+    });
+    expect(loaded.tokenIds).toEqual(session.tokenIds);
+    return loaded;
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+async function playStep(
+  session: Session,
+  step: Exclude<Step, { kind: 'fork' | 'saveAndLoad' }>,
+  drafts: DraftModels,
+): Promise<void> {
   switch (step.kind) {
     case 'generate':
       await (step.request.cancel ? generateAndCancel(session, step, drafts) : generate(session, step, drafts));
