@@ -132,6 +132,15 @@ export class BlockPool {
     for (const block of blocks) this.#pins[block]!++;
   }
 
+  /**
+   * Whether blocks are pinned by more than the copies that the next step makes: by a file that is written or read now. These
+   * pins are dropped by themselves.
+   */
+  get isInTransfer(): boolean {
+    const numCopies = [...this.#unprepared.values()].filter((from) => from !== undefined).length;
+    return this.#pins.reduce((sum, pins) => sum + pins, 0) > numCopies;
+  }
+
   /** @throws InvalidArgumentError for a block that is not pinned as often; then no pin is dropped */
   unpin(blocks: readonly number[]): void {
     for (const [i, block] of blocks.entries()) {

@@ -102,6 +102,24 @@ describe('Scheduler', () => {
     expect(scheduler.hasWork).toBe(true);
   });
 
+  it('waits for blocks that a file is written from, and fails only when none will come back', () => {
+    const { pool, add, step } = setUp({ numBlocks: 2 });
+    const task = add(20, { mostPositions: 32 });
+    const blocks = pool.allocate(1);
+    pool.pin(blocks);
+    pool.release(blocks);
+    expect(pool.isInTransfer).toBe(true);
+    expect(step()).toEqual({ entries: [], ended: [] });
+    pool.unpin(blocks);
+    expect(granted(step().entries, [task])).toEqual([20]);
+
+    const other = setUp({ numBlocks: 2 });
+    const unlucky = other.add(20, { mostPositions: 32 });
+    // Owned by nobody whom the scheduler could ask.
+    other.pool.allocate(1);
+    expect(other.scheduler.plan().ended).toMatchObject([{ task: unlucky, error: { code: 'cache_exhausted' } }]);
+  });
+
   it('lets a prompt in only when there is room for all of it', () => {
     const { add, scheduler, step } = setUp({ numBlocks: 4, maxTokensPerStep: 16 });
     const first = add(40, { mostPositions: 48 });

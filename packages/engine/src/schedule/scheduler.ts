@@ -118,7 +118,8 @@ export class Scheduler {
       const entry = this.#giveBlocks(ranked, grants[i]!);
       if (entry) entries.push(entry);
       else if (this.#running.size > 1) this.#preempt(ranked);
-      else ended.push({ task: ranked.task, error: this.#exhausted(ranked.task) });
+      // A session file that is written or read holds blocks a moment longer: the task waits for them.
+      else if (!this.#options.pool.isInTransfer) ended.push({ task: ranked.task, error: this.#exhausted(ranked.task) });
     }
     return { entries, ended };
   }
