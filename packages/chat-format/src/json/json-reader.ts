@@ -1,0 +1,165 @@
+import { InvalidArgumentError } from '@hearth/core';
+
+const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
+const blanks = /[ \t\n\r]*/y;
+/** A string whose escapes are left to `JSON.parse`, which also refuses wrong ones. */
+const quoted = /"(?:[^"\\]|\\.)*"/sy;
+
+/** Makes values of the parts of a JSON text. */
+export interface JsonBuilder<Value> {
+  /** `members` in the order of the text. */
+  object(members: Map<string, Value>): Value;
+  list(items: Value[]): Value;
+  string(text: string): Value;
+  /** `text` is the number as it stands; integers have neither fraction nor exponent. */
+  number(text: string, isInteger: boolean): Value;
+  constant(value: boolean | null): Value;
+  key(text: string): string;
+}
+
+/** Bounds and rules of reading. */
+export interface JsonRules {
+  /** Name of the text for messages, e.g. `body`. */
+  place: string;
+  maxDepth: number;
+  /** Longest number, in characters. Default: no bound. */
+  maxNumberLength?: number;
+  /** Which of equal keys counts: the last, at the place of the first, as in Python; or none, it is an error. */
+  equalKeys: 'last' | 'refused';
+}
+
+/**
+ * Reads one JSON value, strictly as RFC 8259 has it, with values of the builder's choice.
+ *
+ * @throws InvalidArgumentError when the text is no JSON or passes a bound; the message begins with `place`, and
+ *   `details.position` counts UTF-16 units
+ */
+export function buildJson<Value>(text: string, builder: JsonBuilder<Value>, rules: JsonRules): Value {
+  return new JsonReader(text, builder, rules).read();
+}
+
+class JsonReader<Value> {
+  readonly #text: string;
+  readonly #builder: JsonBuilder<Value>;
+  readonly #rules: JsonRules;
+  #position = 0;
+
+  constructor(text: string, builder: JsonBuilder<Value>, rules: JsonRules) {
+    this.#text = text;
+    this.#builder = builder;
+    this.#rules = rules;
+  }
+
+  read(): Value {
+    const value = this.#value(0);
+    this.#take(blanks);
+    if (this.#position < this.#text.length) throw this.#error('something follows after its end');
+    return value;
+  }
+
+  #value(depth: number): Value {
+    const { maxDepth } = this.#rules;
+    if (depth > maxDepth) throw this.#error(`it is nested more than ${maxDepth} levels deep`);
+    this.#take(blanks);
+    switch (this.#text[this.#position]) {
+      case '{':
+        return this.#object(depth);
+      case '[':
+        return this.#list(depth);
+      case '"':
+        return this.#builder.string(this.#string());
+      case 't':
+        return this.#constant('true', true);
+      case 'f':
+        return this.#constant('false', false);
+      case 'n':
+        return this.#constant('null', null);
+      default:
+        return this.#number();
+    }
+  }
+
+  #object(depth: number): Value {
+    const members = new Map<string, Value>();
+    this.#position++;
+    if (this.#closes('}')) return this.#builder.object(members);
+    for (;;) {
+      this.#take(blanks);
+      if (this.#text[this.#position] !== '"') throw this.#error('a key is expected');
+      const key = this.#builder.key(this.#string());
+      if (this.#rules.equalKeys === 'refused' && members.has(key)) {
+        throw this.#error(
+          `the key ${JSON.stringify(key.slice(0, 80))} comes twice in one object, the second time before`,
+        );
+      }
+      this.#expect(':');
+      members.set(key, this.#value(depth + 1));
+      if (this.#closes('}')) return this.#builder.object(members);
+      this.#expect(',');
+    }
+  }
+
+  #list(depth: number): Value {
+    const items: Value[] = [];
+    this.#position++;
+    if (this.#closes(']')) return this.#builder.list(items);
+    for (;;) {
+      items.push(this.#value(depth + 1));
+      if (this.#closes(']')) return this.#builder.list(items);
+      this.#expect(',');
+    }
+  }
+
+  #number(): Value {
+    const match = this.#take(number);
+    if (match === undefined) throw this.#error('a value is expected');
+    const [text, fraction, exponent] = match;
+    const { maxNumberLength = Number.POSITIVE_INFINITY } = this.#rules;
+    if (text.length > maxNumberLength) {
+      throw this.#error(`a number has ${text.length} characters, but the limit is ${maxNumberLength}, and it ends`);
+    }
+    return this.#builder.number(text, fraction === undefined && exponent === undefined);
+  }
+
+  #string(): string {
+    const raw = this.#take(quoted)?.[0];
+    if (raw === undefined) throw this.#error('a string does not end');
+    try {
+      return JSON.parse(raw) as string;
+    } catch {
+      throw this.#error('a string before this place holds a character or escape that JSON does not allow');
+    }
+  }
+
+  #constant(word: string, value: boolean | null): Value {
+    if (!this.#text.startsWith(word, this.#position)) throw this.#error('a value is expected');
+    this.#position += word.length;
+    return this.#builder.constant(value);
+  }
+
+  #closes(bracket: string): boolean {
+    this.#take(blanks);
+    if (this.#text[this.#position] !== bracket) return false;
+    this.#position++;
+    return true;
+  }
+
+  #expect(character: string): void {
+    if (!this.#closes(character)) throw this.#error(`"${character}" is expected`);
+  }
+
+  #take(pattern: RegExp): RegExpExecArray | undefined {
+    pattern.lastIndex = this.#position;
+    const match = pattern.exec(this.#text);
+    if (match === null) return undefined;
+    this.#position = pattern.lastIndex;
+    return match;
+  }
+
+  #error(reason: string): InvalidArgumentError {
+    const { place } = this.#rules;
+    return new InvalidArgumentError(`${place} is no valid JSON: ${reason} at character ${this.#position}.`, {
+      details: { place, position: this.#position },
+    });
+  }
+}
