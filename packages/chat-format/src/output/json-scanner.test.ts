@@ -53,6 +53,11 @@ describe('JsonScanner', () => {
     expect(numWrong).toBeGreaterThan(100);
   });
 
+  it('takes escapes of four digits', () => {
+    for (const text of ['"\\u00e9"', '"\\uD83D\\ude00x"'])
+      expect(scan(text)).toEqual({ state: 'whole', length: text.length });
+  });
+
   it.each<[text: string, length: number]>([
     ['{"a": tru}', 10],
     ['{"a": 01}', 9],
@@ -60,6 +65,7 @@ describe('JsonScanner', () => {
     ['{"a" 1}', 6],
     ['"\\x"', 3],
     ['"\\u12g4"', 6],
+    ['"\\u123"', 7],
     ['"\n', 2],
     ['[}', 2],
     ['{,', 2],
