@@ -204,6 +204,14 @@ describe('speculation', () => {
     expect(draft.model.stats().cache.numOwnedBlocks).toBe(0);
   });
 
+  it('refuses to let a model guess for itself, which would wait for ever', async () => {
+    const { model } = await createFakeModel({ next: hashScript(8) });
+    const session = model.createSession({ tokenIds: [1, 2] });
+    const speculation = { proposers: [draftModel(model)] };
+    expect(() => session.generate({ ...greedy, maxTokens: 5, speculation })).toThrow(/own draft model/);
+    expect((await session.generate({ ...greedy, maxTokens: 5 }).result).tokenIds).toHaveLength(5);
+  });
+
   it('can be stopped while a proposer works', async () => {
     const stuck: Proposer = {
       name: 'stuck',

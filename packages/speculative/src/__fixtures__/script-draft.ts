@@ -5,7 +5,8 @@ import { digits } from './vocabularies.ts';
 /** A model that is a function from tokens to the next one, and counts how many tokens it has to compute. */
 export class ScriptDraft implements DraftModel {
   readonly info: { readonly contextLength: number };
-  readonly tokenizer = digits;
+  /** Its own, as every model has: equal to that of the target, but not the same object. */
+  readonly tokenizer = { ...digits };
   readonly sessions: ScriptSession[] = [];
   /** Resolves before every answer; replaced by tests that look at a draft at work. */
   wait: () => Promise<void> = async () => {};

@@ -1,4 +1,4 @@
-import { AbortError, DisposedError } from '@hearth/core';
+import { AbortError, DisposedError, InvalidArgumentError } from '@hearth/core';
 import { describe, expect, it } from 'vitest';
 import { ScriptDraft } from '../__fixtures__/script-draft.ts';
 import { digits, vocabularyOf } from '../__fixtures__/vocabularies.ts';
@@ -107,6 +107,13 @@ describe('the vocabulary of a draft model', () => {
         details: { tokenId: 1, draftText: 'b', targetText: 'c' },
       }),
     );
+  });
+
+  it('is refused when it is that of the target itself, which would wait for its own guess', () => {
+    const model = new ScriptDraft(countUp);
+    const target = { info: { vocabSize: 10 }, tokenizer: model.tokenizer };
+    expect(() => draftModel(model).checkTarget!(target)).toThrow(InvalidArgumentError);
+    expect(() => draftModel(model).checkTarget!(target)).toThrow(/own draft model/);
   });
 
   it('is compared once for each model', () => {

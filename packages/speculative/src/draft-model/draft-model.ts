@@ -1,4 +1,4 @@
-import { DisposedError } from '@hearth/core';
+import { DisposedError, InvalidArgumentError } from '@hearth/core';
 import type { Proposer, SequenceProposer, TargetModel, Vocabulary } from '../proposer.ts';
 import { checkSameVocabulary } from './check-vocabulary.ts';
 
@@ -34,7 +34,7 @@ export interface DraftSession {
  * call computes the prompt. A text that leaves no room in the draft's context gets no guesses.
  *
  * The draft model is the caller's: it must outlive the sequences, and is not disposed with them. When it fails, `propose`
- * rejects with its error; a `Speculator` counts that and goes on without.
+ * rejects with its error; a `Speculator` counts that and goes on without. A model cannot be its own draft.
  */
 export function draftModel(draft: DraftModel): Proposer {
   // A comparison of all ids takes tens of milliseconds, and is asked for with every generation.
@@ -43,6 +43,10 @@ export function draftModel(draft: DraftModel): Proposer {
     name: 'draft-model',
     checkTarget: (target) => {
       if (checkedTargets.has(target)) return;
+      if (draft.tokenizer === target.tokenizer) {
+        // Its guess would wait for a step, and the step for the guess.
+        throw new InvalidArgumentError('A model cannot be its own draft model. Load the draft as a model of its own.');
+      }
       checkSameVocabulary(draft.tokenizer, target.tokenizer);
       checkedTargets.add(target);
     },
