@@ -25,6 +25,7 @@ export interface Request {
   readonly sampling: {
     readonly temperature: number;
     readonly seed: bigint;
+    readonly choiceIndex?: number;
     readonly topK?: number;
     readonly topP?: number;
     readonly minP?: number;
@@ -70,6 +71,7 @@ const sampling = fc.record(
   {
     temperature: fc.constantFrom(0, 0, 0.7, 1, 1.5),
     seed: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+    choiceIndex: fc.nat(2),
     topK: fc.constantFrom(1, 5, 40),
     topP: fc.constantFrom(0.3, 0.9),
     minP: fc.constantFrom(0.05, 0.5),
