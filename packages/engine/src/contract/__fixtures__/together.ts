@@ -38,7 +38,7 @@ export async function expectNoBlockInUse(model: Model): Promise<void> {
   await vi.waitFor(() => {
     const { numFreeBlocks, numCachedBlocks, numBlocks } = model.stats().cache;
     expect(numFreeBlocks + numCachedBlocks).toBe(numBlocks);
-  });
+  }, 10_000);
   model.checkIntegrity();
 }
 
