@@ -28,7 +28,7 @@ export function arrayOf(place: Place, context: SchemaContext): Expression {
   if (most !== undefined && most < least) return nothing;
 
   const item = schema.items === undefined ? rule('value') : context.valuesOf(subschema(place, 'items'));
-  // A rule, because XGrammar takes minutes to compile a large count of anything else.
+  // A rule, because XGrammar may take too long to compile a large count of anything else.
   const more = context.define('more', sequence(comma, item));
   const fixed = prefix.slice(0, most).map((part) => context.valuesOf(part));
   // From the end: what may follow after so many values.
