@@ -41,7 +41,7 @@ export class QueueFullError extends HearthError {
   constructor(numWaiting: number, maxQueued: number) {
     super(
       'queue_full',
-      `${numWaiting} requests wait already, of ${maxQueued} that may. Try again later, or load the model with a larger maxQueued.`,
+      `${numWaiting} requests wait already, and maxQueued is ${maxQueued}. Try again later, or load the model with a larger maxQueued.`,
       { details: { numWaiting, maxQueued } },
     );
   }

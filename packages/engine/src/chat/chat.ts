@@ -11,6 +11,8 @@ export interface ChatOptions extends GenerateOptions {
    * only its new tokens. Without one the turn has a session of its own, which is gone when it ends.
    */
   readonly session?: Session;
+  /** `cacheSalt` of the session that a turn without one has. */
+  readonly cacheSalt?: string;
   /** How the messages are rendered: tools, variables of the template. */
   readonly template?: Omit<RenderChatOptions, 'signal'>;
 }
@@ -29,13 +31,13 @@ export async function chat(
   messages: readonly ChatMessage[],
   options: ChatOptions = {},
 ): Promise<Generation> {
-  const { session, template, ...generate } = options;
+  const { session, cacheSalt, template, ...generate } = options;
   const tokenIds = await model.renderChat(messages, { ...template, signal: options.signal });
   if (session) {
     session.replaceTokens(tokenIds);
     return session.generate(generate);
   }
-  const ownSession = model.createSession({ tokenIds });
+  const ownSession = model.createSession({ tokenIds, ...(cacheSalt !== undefined && { cacheSalt }) });
   try {
     const generation = ownSession.generate(generate);
     const end = () => ownSession.dispose();

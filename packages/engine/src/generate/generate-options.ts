@@ -17,14 +17,17 @@ export interface GenerateOptions extends SamplingParams {
   readonly ignoreEos?: boolean | undefined;
   /**
    * Which tokens may come next, asked before each one with the tokens of the completion so far (the array itself, which
-   * grows). Undefined allows all. For grammars.
+   * grows). Undefined allows all. The mask is copied, so it may be the same array each time. For grammars.
    */
   readonly mask?: ((completionTokenIds: readonly number[]) => TokenMask | undefined) | undefined;
   /** Measure the time of every op, and count its work; the result then has a `profile`. Costs nothing when off. */
   readonly profile?: boolean | undefined;
   /** Guess tokens ahead: the text comes sooner, and is the same. False: do not. Default: as the model was loaded. */
   readonly speculation?: SpeculationOptions | false | undefined;
-  /** Requests of higher priority run first, and may take the place of lower ones when the cache is full. Default: 0. */
+  /**
+   * Requests of higher priority start first, and take blocks of the cache from lower ones that run. They do not end a lower
+   * one to run in its stead when `maxSequences` run already. Default: 0.
+   */
   readonly priority?: number | undefined;
   /** Ends the generation with a `DeadlineError` when it is not done after so many milliseconds, waiting included. */
   readonly timeoutMs?: number | undefined;
@@ -87,7 +90,7 @@ export function planGeneration(options: GenerateOptions, session: SessionFacts):
   if (mask !== undefined && typeof mask !== 'function') throw invalid('mask', 'a function', mask);
 
   if (!Number.isFinite(priority)) throw invalid('priority', 'a number', priority);
-  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= mostTimeoutMs)) {
+  if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= mostTimeoutMs)) {
     throw invalid('timeoutMs', `a number above 0, at most ${mostTimeoutMs}`, timeoutMs);
   }
 

@@ -1,4 +1,4 @@
-import { noTokenAllowed, type RowOutput, type TokenMask } from '@hearth/core';
+import { InvalidArgumentError, noTokenAllowed, type RowOutput, type TokenMask } from '@hearth/core';
 import { createSampler, NoTokenAllowedError, type Sample, type Sampler } from '@hearth/sampler';
 import type { SpeculationStats, Speculator } from '@hearth/speculative';
 import type { GenerationProfiler } from '../profile/op-profiler.ts';
@@ -43,11 +43,12 @@ export class GenerationTask implements Task {
   readonly #samples: Sample[] = [];
   readonly #promptTokenIds: Int32Array;
   readonly #clock = new GenerationClock();
-  /** Of the prompt, when the first step ran. */
-  #numCachedTokens: number | undefined;
+  /** Of the prompt, by steps of this task. */
+  #numComputedTokens = 0;
   #proposals: readonly number[] = [];
   /** Length of the sequence that they were made for. */
   #proposedAt = -1;
+  #isProposing = false;
   #mask: { readonly length: number; readonly mask: TokenMask | undefined } | undefined;
 
   /** @throws InvalidArgumentError for sampling parameters or stop strings that make no sense */
@@ -89,23 +90,33 @@ export class GenerationTask implements Task {
   }
 
   propose(): Promise<void> | undefined {
-    if (!this.#speculator || this.#completion.end || this.#proposedAt === this.sequence.length) return undefined;
-    this.#proposedAt = this.sequence.length;
+    const { length } = this.sequence;
+    if (!this.#speculator || this.#completion.end || this.#isProposing || this.#proposedAt === length) return undefined;
+    this.#proposedAt = length;
+    this.#proposals = [];
     // A run gives one token more than it has guesses.
     const most = this.#options.plan.maxTokens - this.#completion.tokenIds.length - 1;
     if (most < 1) return undefined;
-    const proposals = this.#speculator.propose(this.sequence.tokenIds, most);
+    // A copy: proposers are other people's code.
+    const proposals = this.#speculator.propose(this.sequence.tokenIds.slice(), most);
     if (!(proposals instanceof Promise)) {
       this.#proposals = proposals;
       return undefined;
     }
-    return proposals.then(
-      (made) => {
-        this.#proposals = made;
-      },
+    this.#isProposing = true;
+    return this.#awaitProposals(proposals, length);
+  }
+
+  /** Guesses that come too late, when the text has gone on without them, are of no use. */
+  async #awaitProposals(proposals: Promise<readonly number[]>, length: number): Promise<void> {
+    try {
+      const made = await proposals;
+      if (this.sequence.length === length) this.#proposals = made;
+    } catch {
       // It was disposed of, with this task.
-      () => {},
-    );
+    } finally {
+      this.#isProposing = false;
+    }
   }
 
   /**
@@ -125,7 +136,7 @@ export class GenerationTask implements Task {
   }
 
   accept(rows: TaskRows): void {
-    this.#numCachedTokens ??= rows.start;
+    if (this.#samples.length === 0) this.#numComputedTokens += rows.numTokens;
     if (this.sequence.numCachedTokens < this.#promptTokenIds.length) return;
     this.#clock.prefilled();
     if (rows.numRows === 0) return;
@@ -152,8 +163,8 @@ export class GenerationTask implements Task {
   result(end: CompletionEnd | { readonly finishReason: FinishReason } = this.#completion.end!): GenerateResult {
     const { text, tokenIds } = this.#completion;
     const promptTokens = this.#promptTokenIds.length;
-    // Without a step, all but the last token were there: the prompt was computed before, and no token was asked for.
-    const cachedTokens = this.#numCachedTokens ?? Math.min(this.sequence.numCachedTokens, promptTokens - 1);
+    // A preempted prompt is computed more than once, and without tokens to make a whole prompt may be there already.
+    const cachedTokens = Math.min(Math.max(0, promptTokens - this.#numComputedTokens), promptTokens - 1);
     return {
       text,
       tokenIds: tokenIds.slice(),
@@ -210,7 +221,9 @@ export class GenerationTask implements Task {
     const { mask } = this.#options.plan;
     if (!mask) return undefined;
     const { tokenIds } = this.#completion;
-    if (this.#mask?.length !== tokenIds.length) this.#mask = { length: tokenIds.length, mask: mask(tokenIds) };
+    if (this.#mask?.length !== tokenIds.length) {
+      this.#mask = { length: tokenIds.length, mask: ownMask(mask(tokenIds), this.#options.vocabSize) };
+    }
     return this.#mask.mask;
   }
 
@@ -221,4 +234,19 @@ export class GenerationTask implements Task {
     const text = this.#completion.push(sample.tokenId);
     this.#options.emit({ type: 'text-delta', text, index: this.#samples.length - 1, ...sample });
   }
+}
+
+/**
+ * A copy: the caller may use the same array for its next mask before this one has been looked at.
+ * @throws InvalidArgumentError when it is no mask for the vocabulary
+ */
+function ownMask(mask: TokenMask | undefined, vocabSize: number): TokenMask | undefined {
+  if (mask === undefined) return undefined;
+  const numWords = Math.ceil(vocabSize / 32);
+  const isMask = (mask instanceof Uint32Array || mask instanceof Int32Array) && mask.length >= numWords;
+  if (isMask) return mask.slice(0, numWords);
+  throw new InvalidArgumentError(
+    `mask must return undefined, or a Uint32Array or Int32Array of at least ${numWords} words for ${vocabSize} tokens.`,
+    { details: { field: 'mask', received: mask } },
+  );
 }

@@ -212,6 +212,59 @@ describe('speculation', () => {
     expect((await session.generate({ ...greedy, maxTokens: 5 }).result).tokenIds).toHaveLength(5);
   });
 
+  it('does not wait for ever for a proposer, nor keeps anybody else waiting', async () => {
+    const stuck: Proposer = {
+      name: 'stuck',
+      start: () => ({ propose: () => new Promise(() => {}), dispose: async () => {} }),
+    };
+    const next = hashScript();
+    const { runtime } = await fakeSessions({ next, prefillTimeMs: 20 });
+    const generate = (options: GenerateOptions) =>
+      new Session(runtime, { tokenIds: [1] }).generate({ ...greedy, maxTokens: 10, ...options }).result;
+    const results = await Promise.all([generate({ speculation: { proposers: [stuck] } }), generate({})]);
+    expect(results[0]!.tokenIds).toEqual(results[1]!.tokenIds);
+  });
+
+  it('drops guesses that come when the text has gone on', async () => {
+    const next = hashScript();
+    const slow: Proposer = {
+      name: 'slow',
+      start: () => ({
+        propose: (tokenIds, maxTokens) => {
+          const context = [...tokenIds];
+          for (let i = 0; i < maxTokens; i++) context.push(next(context) as number);
+          return new Promise((resolve) => setTimeout(resolve, 30, context.slice(tokenIds.length)));
+        },
+        dispose: async () => {},
+      }),
+    };
+    const { backend, runtime } = await fakeSessions({ next, contextLength: 256, maxOutputRows: 16, prefillTimeMs: 5 });
+    backend.beforeStep = () => new Promise((resolve) => setTimeout(resolve, 7));
+    const speculation = { proposers: [slow], gate: neverPause };
+    const options = { ...greedy, maxTokens: 40 };
+    const late = await new Session(runtime, { tokenIds: [1] }).generate({ ...options, speculation }).result;
+    const plain = await run({ next }, [{ prompt: [1], options }]);
+    expect(late.tokenIds).toEqual(plain.results[0]!.tokenIds);
+  });
+
+  it('does not let a proposer change the text through the array that it is given', async () => {
+    const next = hashScript();
+    const vandal: Proposer = {
+      name: 'vandal',
+      start: () => ({
+        propose: (tokenIds) => {
+          (tokenIds as number[]).fill(0);
+          return [0, 0];
+        },
+        dispose: async () => {},
+      }),
+    };
+    const request = { prompt: [1, 2], options: { ...greedy, maxTokens: 9 } };
+    const plain = await run({ next }, [request]);
+    const { results } = await run({ next, speculation: { proposers: [vandal] } }, [request]);
+    expect(results[0]!.tokenIds).toEqual(plain.results[0]!.tokenIds);
+  });
+
   it('can be stopped while a proposer works', async () => {
     const stuck: Proposer = {
       name: 'stuck',

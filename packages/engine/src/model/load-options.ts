@@ -51,7 +51,7 @@ export interface LoadWeightsOptions {
   readonly prefixCache?: boolean | undefined;
   /** Most requests that run at a time, in one batch; the others wait. It changes no result. Default: 32. */
   readonly maxSequences?: number | undefined;
-  /** Most requests that wait; more are refused with a `QueueFullError`. Default: no limit. */
+  /** Most requests that are taken beside `maxSequences`; more are refused with a `QueueFullError`. Default: no limit. */
   readonly maxQueued?: number | undefined;
   /**
    * How long the part of a prompt that one step computes may take while other requests run or wait, in milliseconds: about so
@@ -94,6 +94,9 @@ export type LoadModelOptions = PrepareModelOptions & LoadWeightsOptions;
 
 /** Positions per block. Half an attention tile: fine enough to waste little, coarse enough for short block tables. */
 export const blockSize = 32;
+
+/** Blocks are numbered by int32. */
+const mostBlocks = 2 ** 31 - 1;
 
 const defaultMaxTokensPerStep = 256;
 const defaultMaxOutputRows = 64;
@@ -163,7 +166,7 @@ export function numCacheBlocks(
   if (cacheBytes === undefined) return Math.ceil(cacheTokens! / blockSize);
   const bytesPerBlock = blockSize * cacheBytesPerToken(layers, cacheDtype);
   checkRange('cacheBytes', cacheBytes, bytesPerBlock, Number.MAX_SAFE_INTEGER, ` (a block of ${blockSize} positions)`);
-  return Math.floor(cacheBytes / bytesPerBlock);
+  return Math.min(Math.floor(cacheBytes / bytesPerBlock), mostBlocks);
 }
 
 /** Bytes that a position takes in a cache. Backends may round the width of values up to a vector. */

@@ -25,12 +25,13 @@ function setUp(options: { numBlocks?: number } & Partial<SchedulerOptions> = {})
     maxQueued: 10,
     maxTokensPerStep,
     maxOutputRows: 16,
+    sharesPrefixes: true,
     ...options,
   });
   let nextToken = 0;
   /** A sequence of tokens that no other has. */
-  const newSequence = (length: number) => {
-    const sequence = new Sequence(new SequenceBlocks(pool, blockSize, prefixes));
+  const newSequence = (length: number, salt?: string) => {
+    const sequence = new Sequence(new SequenceBlocks(pool, blockSize, prefixes, salt));
     sequence.append(Array.from({ length }, () => nextToken++));
     sequences.add(sequence);
     return sequence;
@@ -191,6 +192,24 @@ describe('Scheduler', () => {
       scheduler.remove(task);
       sequence.releaseBlocks();
     }
+  });
+
+  it('computes prompts that begin alike once, also when they come together', () => {
+    const { add, newSequence, scheduler, step } = setUp({ maxTokensPerStep: 64 });
+    const first = add(50, { mostPositions: 50 });
+    const like = (length: number, salt?: string) => {
+      const sequence = newSequence(0, salt);
+      sequence.append([...first.sequence.tokenIds.slice(0, length), 7000, 7001, 7002]);
+      const task = fakeTask(sequence, { mostPositions: sequence.length });
+      scheduler.add(task);
+      return task;
+    };
+    const [until40, until10, other] = [like(40), like(10), like(40, 'another tenant')];
+    // The second waits for two blocks, the third shares no whole block, and the fourth may share none.
+    expect(granted(step().entries, [first, until40, until10, other])).toEqual([32, 0, 13, 19]);
+    expect(until40.sequence.numCachedTokens).toBe(0);
+    expect(granted(step().entries, [first, until40, other])).toEqual([18, 11, 24]);
+    expect(until40.sequence.numCachedTokens).toBe(43);
   });
 
   it('ends a task whose tokens are all in the prefix cache', () => {

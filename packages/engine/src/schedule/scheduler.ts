@@ -20,6 +20,8 @@ export interface SchedulerOptions {
   readonly maxQueued: number;
   readonly maxTokensPerStep: number;
   readonly maxOutputRows: number;
+  /** Whether there is a prefix cache. */
+  readonly sharesPrefixes: boolean;
 }
 
 /** The next step, and tasks that need none: all they wanted was in the prefix cache, or there can be none for them. */
@@ -89,7 +91,10 @@ export class Scheduler {
     task.sequence.blocks.shrinkTo(task.sequence.numCachedTokens);
   }
 
-  /** Has every task that is about to decode make its proposals. Undefined when there is nothing to wait for. */
+  /**
+   * Has every task that is about to decode make its proposals. Undefined when there is nothing to wait for; who has been asked
+   * and has not answered is not waited for again.
+   */
   propose(): Promise<unknown> | undefined {
     const pending: Promise<void>[] = [];
     for (const { task } of this.#running.all()) {
@@ -106,7 +111,7 @@ export class Scheduler {
     const all = this.#running.all();
     for (const { task } of all) this.#findPrefix(task);
     const ended: { task: Task; error?: Error }[] = all.filter(({ task }) => task.isDone).map(({ task }) => ({ task }));
-    const running = all.filter(({ task }) => !task.isDone);
+    const running = this.#withoutFollowers(all.filter(({ task }) => !task.isDone));
     const grants = divideBudget(
       running.map(({ task }) => demandOf(task)),
       this.#budget(),
@@ -162,27 +167,46 @@ export class Scheduler {
 
   /** In the order of their rank, while there is room for whole prompts: half a prompt in the cache helps nobody. */
   #admit(): void {
+    // Blocks in all tables: counted once, as there may be thousands of sessions.
+    let numHeld: number | undefined;
     for (let head = this.#waiting.first; head; head = this.#waiting.first) {
       if (this.#running.size >= this.#options.maxSequences) return;
+      const { blocks } = head.task.sequence;
+      numHeld ??= [...this.#options.sequences].reduce((sum, sequence) => sum + sequence.blocks.numBlocks, 0);
+      numHeld -= blocks.numBlocks;
       this.#findPrefix(head.task);
-      if (this.#running.size > 0 && !this.#hasRoomFor(head)) return;
+      numHeld += blocks.numBlocks;
+      if (this.#running.size > 0 && !this.#hasRoomFor(head, numHeld)) return;
       this.#waiting.remove(head);
       this.#running.add(head);
     }
   }
 
   /** Whether what it lacks is there, or could be taken, besides what those before it still lack. */
-  #hasRoomFor(head: RankedTask): boolean {
-    const running = this.#running.all();
-    const before = running.filter((other) => byRank(other, head) < 0);
-    const kept = new Set([head, ...before].map(({ task }) => task.sequence));
-    const wanted = [head, ...before].reduce((sum, { task }) => {
+  #hasRoomFor(head: RankedTask, numHeld: number): boolean {
+    const before = this.#running.all().filter((other) => byRank(other, head) < 0);
+    let numWanted = 0;
+    let numTakeable = this.#options.pool.numAvailableBlocks + numHeld;
+    for (const { task } of [head, ...before]) {
       const { blocks, numCachedTokens } = task.sequence;
-      return sum + blocks.numMissingBlocks(Math.min(task.upTo + 1, task.mostPositions), numCachedTokens);
-    }, 0);
-    let available = this.#options.pool.numAvailableBlocks;
-    for (const sequence of this.#options.sequences) if (!kept.has(sequence)) available += sequence.blocks.numBlocks;
-    return wanted <= available;
+      numWanted += blocks.numMissingBlocks(Math.min(task.upTo + 1, task.mostPositions), numCachedTokens);
+      numTakeable -= blocks.numBlocks;
+    }
+    return numWanted <= numTakeable;
+  }
+
+  /**
+   * Leaves out tasks whose next block is about to be computed by one before them: they take it from the prefix cache then,
+   * and prompts that begin alike are computed once, also when they come together.
+   */
+  #withoutFollowers(running: readonly RankedTask[]): RankedTask[] {
+    const leaders: Task[] = [];
+    return running.filter(({ task }) => {
+      if (!this.#options.sharesPrefixes || task.upTo - task.sequence.numCachedTokens <= 1) return true;
+      if (leaders.some((leader) => computesNextBlockOf(leader, task, this.#options.blockSize))) return false;
+      leaders.push(task);
+      return true;
+    });
   }
 
   #budget() {
@@ -230,6 +254,8 @@ export class Scheduler {
 
   #takeBlocks(numMissing: () => number, running: readonly RankedTask[]): boolean {
     const { pool, sequences } = this.#options;
+    // As nearly always.
+    if (numMissing() <= pool.numAvailableBlocks) return true;
     const busy = new Map([...this.#ranked.values()].map((ranked) => [ranked.task.sequence, ranked]));
     return takeBlocks(pool, numMissing, {
       idle: () => [...sequences].filter((sequence) => !busy.has(sequence)),
@@ -258,4 +284,15 @@ function demandOf({ sequence, upTo, outputFrom, proposals }: Task): Demand {
   const numTokens = upTo - sequence.numCachedTokens;
   const numWithoutRow = Math.min(numTokens, outputFrom - sequence.numCachedTokens);
   return { numTokens, numWithoutRow, numProposals: proposals.length };
+}
+
+/** Whether `leader` is at work on the block that `task` needs next, with the same tokens up to its end. */
+function computesNextBlockOf(leader: Task, task: Task, blockSize: number): boolean {
+  const { tokenIds, numCachedTokens, cacheSalt } = task.sequence;
+  const end = (Math.floor(numCachedTokens / blockSize) + 1) * blockSize;
+  const isAtWork = leader.sequence.numCachedTokens >= numCachedTokens && leader.sequence.numCachedTokens < end;
+  const isOfUse = end <= leader.upTo && end <= Math.min(task.outputFrom, task.upTo);
+  if (!isAtWork || !isOfUse || leader.sequence.cacheSalt !== cacheSalt) return false;
+  for (let i = 0; i < end; i++) if (leader.sequence.tokenIds[i] !== tokenIds[i]) return false;
+  return true;
 }

@@ -1,7 +1,7 @@
 import type { BlockPool } from '../cache/block-pool.ts';
 import type { Sequence } from '../session/sequence.ts';
 
-/** Who may lose blocks to a task. Asked for only when blocks are short. */
+/** Who may lose blocks to a task. */
 export interface BlockHolders {
   /** Sequences that no task works on. */
   idle(): readonly Sequence[];
@@ -28,16 +28,15 @@ export interface BlockHolders {
  */
 export function takeBlocks(pool: BlockPool, numMissing: () => number, holders: BlockHolders): boolean {
   const isEnough = () => numMissing() <= pool.numAvailableBlocks;
-  if (isEnough()) return true;
   const holding = (sequences: readonly Sequence[]) => sequences.filter(({ blocks }) => blocks.numBlocks > 0);
   const idle = holding(holders.idle()).sort((a, b) => a.lastUse - b.lastUse);
   for (const sequence of [...idle, ...holding(holders.waiting()).reverse()]) {
-    sequence.releaseBlocks();
     if (isEnough()) return true;
+    sequence.releaseBlocks();
   }
   for (const sequence of holders.running().toReversed()) {
-    holders.preempt(sequence);
     if (isEnough()) return true;
+    holders.preempt(sequence);
   }
-  return false;
+  return isEnough();
 }

@@ -83,6 +83,7 @@ export function createSessionRuntime(executable: Executable, options: SessionRun
     maxQueued,
     maxTokensPerStep,
     maxOutputRows,
+    sharesPrefixes: options.prefixCache,
   });
   const runtime: SessionRuntime = {
     ...options,
@@ -95,6 +96,8 @@ export function createSessionRuntime(executable: Executable, options: SessionRun
       pool,
       chunkSizer,
       kind: options.loop,
+      // Guesses are worth no longer a wait than a chunk of prefill.
+      patienceMs: prefillTimeMs,
       onStep: options.checkIntegrity ? () => checkBlockIntegrity(runtime) : undefined,
     }),
     pool,

@@ -1,4 +1,5 @@
-import { AbortError, HearthError } from '@hearth/core';
+import { setMaxListeners } from 'node:events';
+import { AbortError, HearthError, InvalidArgumentError } from '@hearth/core';
 import { DeadlineError } from '../errors.ts';
 
 export interface WorkOptions {
@@ -8,8 +9,8 @@ export interface WorkOptions {
 }
 
 /**
- * A piece of work that can be stopped: by the caller's signal, by its deadline, by breaking out of it, or by disposing what it works on.
- * The first reason counts.
+ * A piece of work that can be stopped: by the caller's signal, by its deadline, by breaking out of it, or by disposing what it
+ * works on. The first reason counts.
  */
 export class Work {
   readonly #controller = new AbortController();
@@ -17,10 +18,18 @@ export class Work {
   readonly #callerSignal: AbortSignal | undefined;
   readonly #onCallerAbort = () => this.stop(new AbortError(undefined, { cause: this.#callerSignal?.reason }));
 
+  /** @throws InvalidArgumentError when `signal` is no AbortSignal */
   constructor({ signal, timeoutMs }: WorkOptions = {}) {
+    if (signal !== undefined && !(signal instanceof AbortSignal)) {
+      throw new InvalidArgumentError(`signal must be an AbortSignal, got ${typeof signal}.`);
+    }
     this.#callerSignal = signal;
     if (signal?.aborted) this.#onCallerAbort();
-    else signal?.addEventListener('abort', this.#onCallerAbort);
+    else if (signal) {
+      // One signal for a hundred requests is no leak.
+      setMaxListeners(0, signal);
+      signal.addEventListener('abort', this.#onCallerAbort);
+    }
     if (timeoutMs !== undefined) this.#deadline = setTimeout(() => this.stop(new DeadlineError(timeoutMs)), timeoutMs);
   }
 

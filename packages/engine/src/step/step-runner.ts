@@ -14,13 +14,18 @@ export interface PreparedStep {
   readonly rows: readonly RowOutput[];
 }
 
+/** What a task failed with: anything may be thrown, undefined too. */
+export interface Failure {
+  readonly error: unknown;
+}
+
 export interface StepRunnerOptions {
   readonly executable: Executable;
   readonly scheduler: Scheduler;
   readonly pool: BlockPool;
   readonly chunkSizer: ChunkSizer;
-  /** A task is over: done, or failed with an error. It is no longer in the scheduler. */
-  readonly onEnd: (task: Task, error?: unknown) => void;
+  /** A task is over, done or failed. It is no longer in the scheduler. */
+  readonly onEnd: (task: Task, failure: Failure | undefined) => void;
   /** Called after each step, when its results are with the tasks. */
   readonly onStep?: (() => void) | undefined;
 }
@@ -49,7 +54,7 @@ export class StepRunner {
         rows.push(...rowOutputs(entry));
         ready.push(entry);
       } catch (error) {
-        this.#end(entry.task, error);
+        this.#end(entry.task, { error });
       }
     }
     return ready.length > 0 ? this.prepare(ready, rows) : undefined;
@@ -105,7 +110,7 @@ export class StepRunner {
       await this.#runAgain(wanted.slice(half));
       return;
     }
-    for (const { task } of wanted) this.#end(task, error);
+    for (const { task } of wanted) this.#end(task, { error });
   }
 
   async #runAgain(entries: readonly StepEntry[]): Promise<void> {
@@ -130,15 +135,15 @@ export class StepRunner {
         task.sequence.publishPrefix();
         if (task.isDone) this.#end(task);
       } catch (error) {
-        this.#end(task, error);
+        this.#end(task, { error });
       }
     }
     this.statistics.addDelivery(performance.now() - startedAt);
   }
 
-  #end(task: Task, error?: unknown): void {
+  #end(task: Task, failure?: Failure): void {
     this.#options.scheduler.remove(task);
-    this.#options.onEnd(task, error);
+    this.#options.onEnd(task, failure);
   }
 
   #observe(entries: readonly StepEntry[], milliseconds: number): void {

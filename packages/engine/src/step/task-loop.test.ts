@@ -92,18 +92,74 @@ describe.each(kinds)('the %s loop', (loop) => {
     checkBlockIntegrity(runtime);
   });
 
-  it('fails the one whose own function throws, and nobody else', async () => {
+  it.each([
+    ['throws', undefined],
+    ['throws nothing', undefined],
+    ['is too short', new Uint32Array(1)],
+    ['is no mask', 'abc'],
+    ['is a promise', Promise.resolve()],
+  ])('fails the one whose mask %s, and nobody else', async (what, bad) => {
     for (const canSampleInStep of [false, true]) {
       const { newSession } = await setUp({ loop, canSampleInStep });
       const mask = (tokenIds: readonly number[]) => {
-        if (tokenIds.length === 2) throw new Error('grammar');
-        return undefined;
+        if (tokenIds.length < 2) return undefined;
+        if (what === 'throws') throw new Error('grammar');
+        if (what === 'throws nothing') throw undefined;
+        return bad as never;
       };
-      const bad = newSession([1]).generate({ ...greedy, maxTokens: 5, mask }).result;
-      const good = newSession([2]).generate({ ...greedy, maxTokens: 5, ignoreEos: true }).result;
-      await expect(bad).rejects.toThrow('grammar');
-      expect((await good).tokenIds).toHaveLength(5);
+      const [culprit, other] = await Promise.allSettled([
+        newSession([1]).generate({ ...greedy, maxTokens: 5, ignoreEos: true, mask }).result,
+        newSession([2]).generate({ ...greedy, maxTokens: 5, ignoreEos: true }).result,
+      ]);
+      expect(culprit.status).toBe('rejected');
+      expect(other).toMatchObject({ status: 'fulfilled', value: { usage: { completionTokens: 5 } } });
     }
+  });
+
+  it('keeps to each mask though all are written into the same array', async () => {
+    for (const canSampleInStep of [false, true]) {
+      const { newSession } = await setUp({ loop, canSampleInStep });
+      const shared = new Uint32Array(16);
+      const only = (tokenId: number) => () => {
+        shared.fill(0);
+        shared[tokenId >>> 5] = 1 << (tokenId & 31);
+        return shared;
+      };
+      const results = await Promise.all(
+        [11, 101].map((id) => newSession([id]).generate({ ...greedy, maxTokens: 4, mask: only(id) }).result),
+      );
+      expect(results.map(tokensOf)).toEqual([
+        [11, 11, 11, 11],
+        [101, 101, 101, 101],
+      ]);
+    }
+  });
+
+  it('computes equal prompts that come together once, and counts what each was spared', async () => {
+    const { backend, newSession } = await setUp({ loop, maxTokensPerStep: 64 });
+    const options = { ...greedy, maxTokens: 1 };
+    const results = await Promise.all([1, 2, 3, 4].map(() => newSession(prompt(40)).generate(options).result));
+    expect(results.map(({ usage }) => usage.cachedTokens)).toEqual([0, 32, 32, 32]);
+    expect(backend.batches.reduce((sum, batch) => sum + batch.tokenIds.length, 0)).toBe(40 + 3 * 8);
+  });
+
+  it('takes one signal for many requests, and refuses what is none', async () => {
+    const warnings: Error[] = [];
+    const listen = (warning: Error) => warnings.push(warning);
+    process.on('warning', listen);
+    const { newSession } = await setUp({ loop });
+    const { signal } = new AbortController();
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) => newSession([i]).generate({ ...greedy, maxTokens: 2, signal }).result),
+    );
+    const session = newSession([1]);
+    for (const wrong of [{ aborted: true }, {}, 5]) {
+      expect(() => session.generate({ ...greedy, signal: wrong as never })).toThrow(/signal must be an AbortSignal/);
+    }
+    expect(session.isBusy).toBe(false);
+    await new Promise(setImmediate);
+    process.off('warning', listen);
+    expect(warnings).toEqual([]);
   });
 
   it('computes a prompt that is in the prefix cache already', async () => {

@@ -5,7 +5,7 @@ import type { Scheduler } from '../schedule/scheduler.ts';
 import type { Task } from '../schedule/task.ts';
 import { overlappedLoop } from './overlapped-loop.ts';
 import { simpleLoop } from './simple-loop.ts';
-import { type PreparedStep, StepRunner } from './step-runner.ts';
+import { type Failure, type PreparedStep, StepRunner } from './step-runner.ts';
 import type { StepTotals } from './step-statistics.ts';
 
 /** `overlapped` prepares a step while another runs; `simple` does one thing after the other. Both run the same steps. */
@@ -15,6 +15,8 @@ export type LoopKind = 'overlapped' | 'simple';
 export interface LoopParts {
   readonly scheduler: Scheduler;
   readonly runner: StepRunner;
+  /** Has proposals made, and waits for them for a while. */
+  propose(): Promise<void>;
   /** Undefined when there is nothing to run. */
   plan(): PreparedStep | undefined;
   /** The step after one that runs; undefined when it cannot be told yet. */
@@ -27,22 +29,29 @@ export interface TaskLoopOptions {
   readonly pool: BlockPool;
   readonly chunkSizer: ChunkSizer;
   readonly kind: LoopKind;
+  /** How long a step waits for proposals that are being made, in milliseconds. Tasks without any go on one by one. */
+  readonly patienceMs: number;
   /** Called after each step, when its results are with the tasks. */
   readonly onStep?: (() => void) | undefined;
 }
+
+/** What timers can wait for. */
+const mostTimerMs = 2 ** 31 - 1;
 
 /** Takes tasks, and runs steps as long as there are any. */
 export class TaskLoop {
   readonly #scheduler: Scheduler;
   readonly #runner: StepRunner;
   readonly #kind: LoopKind;
-  readonly #settlers = new Map<Task, (error?: unknown) => void>();
+  readonly #patienceMs: number;
+  readonly #settlers = new Map<Task, (failure: Failure | undefined) => void>();
   #draining: Promise<void> | undefined;
 
-  constructor({ kind, ...options }: TaskLoopOptions) {
+  constructor({ kind, patienceMs, ...options }: TaskLoopOptions) {
     this.#scheduler = options.scheduler;
     this.#kind = kind;
-    this.#runner = new StepRunner({ ...options, onEnd: (task, error) => this.#settle(task, error) });
+    this.#patienceMs = Math.min(patienceMs, mostTimerMs);
+    this.#runner = new StepRunner({ ...options, onEnd: (task, failure) => this.#settle(task, failure) });
   }
 
   get totals(): StepTotals {
@@ -63,14 +72,14 @@ export class TaskLoop {
     this.#scheduler.add(task);
     const done = new Promise<void>((resolve, reject) => {
       const abort = () => {
-        this.#end(task, new AbortError(undefined, { cause: signal.reason }));
+        this.#end(task, { error: new AbortError(undefined, { cause: signal.reason }) });
         this.#runner.abandon();
       };
       signal.addEventListener('abort', abort);
-      this.#settlers.set(task, (error) => {
+      this.#settlers.set(task, (failure) => {
         signal.removeEventListener('abort', abort);
-        if (error === undefined) resolve();
-        else reject(error);
+        if (failure) reject(failure.error);
+        else resolve();
       });
     });
     this.#draining ??= this.#drain();
@@ -88,6 +97,7 @@ export class TaskLoop {
     const parts: LoopParts = {
       scheduler: this.#scheduler,
       runner: this.#runner,
+      propose: () => this.#propose(),
       plan: () => this.#timed(() => this.#plan()),
       planNext: (running) => this.#timed(() => this.#planNext(running)),
     };
@@ -97,15 +107,26 @@ export class TaskLoop {
       while (this.#scheduler.hasWork) await loop(parts);
     } catch (error) {
       // A mistake of ours: nobody may wait for ever because of it.
-      for (const task of [...this.#settlers.keys()]) this.#end(task, error);
+      for (const task of [...this.#settlers.keys()]) this.#end(task, { error });
     } finally {
       this.#draining = undefined;
     }
   }
 
+  async #propose(): Promise<void> {
+    const proposing = this.#scheduler.propose();
+    if (!proposing) return;
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#patienceMs);
+    });
+    await Promise.race([proposing, patience]);
+    clearTimeout(timer);
+  }
+
   #plan(): PreparedStep | undefined {
     const { entries, ended } = this.#scheduler.plan();
-    for (const { task, error } of ended) this.#end(task, error);
+    for (const { task, error } of ended) this.#end(task, error && { error });
     return this.#runner.prepareAll(entries);
   }
 
@@ -127,13 +148,13 @@ export class TaskLoop {
     return result;
   }
 
-  #end(task: Task, error?: unknown): void {
+  #end(task: Task, failure: Failure | undefined): void {
     this.#scheduler.remove(task);
-    this.#settle(task, error);
+    this.#settle(task, failure);
   }
 
-  #settle(task: Task, error?: unknown): void {
-    this.#settlers.get(task)?.(error);
+  #settle(task: Task, failure: Failure | undefined): void {
+    this.#settlers.get(task)?.(failure);
     this.#settlers.delete(task);
   }
 }
