@@ -13,6 +13,8 @@ import { UsageError } from './usage-error.ts';
 export async function readPrompts(path: string): Promise<Prompt[]> {
   const text = path === '-' ? await readPipedInput() : await readFile(path);
   const prompts = text
+    // Editors of some systems begin files with a byte order mark.
+    .replace(/^\uFEFF/, '')
     .split('\n')
     .flatMap((line, i) => (line.trim() === '' ? [] : [parsePrompt(line, `${path}, line ${i + 1}`)]));
   if (prompts.length === 0) throw new UsageError(`There are no prompts in ${path}.`);

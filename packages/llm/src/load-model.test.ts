@@ -64,7 +64,7 @@ describe('loadModel', () => {
     const all = blocks.join('\n').replace('await model.dispose();', '');
     const imports = /^import \{ (.*) \} from '@hearth\/llm';\n/gm;
     const names = [...all.matchAll(imports)].flatMap((match) => match[1]!.split(', '));
-    const body = `${all.replace(imports, '')} await model.dispose(); return { usage, text, answers, copying };`;
+    const body = `${all.replace(imports, '')} await model.dispose(); return { usage, text, answers, guessed };`;
     const code = body.replace("'smollm2:135m'", JSON.stringify(tinyLlama));
     expect(code).not.toBe(body);
 
@@ -77,14 +77,14 @@ describe('loadModel', () => {
       usage: { completionTokens: number };
       text: string;
       answers: string[];
-      copying: publicApi.GenerateResult;
+      guessed: publicApi.GenerateResult;
     }>;
     const run = new AsyncFunction(...names, code);
     const exported: Record<string, unknown> = { ...publicApi };
-    const { usage, text, answers, copying } = await run(...names.map((name) => exported[name]));
+    const { usage, text, answers, guessed } = await run(...names.map((name) => exported[name]));
     expect(out).toContainEqual(expect.stringMatching(`, ${usage.completionTokens} tokens, `));
     expect(answers).toHaveLength(3);
-    expect(copying.speculation?.byProposer).toHaveProperty('prompt-lookup');
+    expect(guessed.speculation?.byProposer).toHaveProperty('prompt-lookup');
     expect(text.length).toBeGreaterThan(0);
   });
 

@@ -155,7 +155,7 @@ function speedTable({ info }: Model, speeds: readonly Speed[]): string {
 }
 
 function phaseLabel({ phase, sequences }: Speed): string {
-  if (phase === 'together') return `${sequences} at once`;
+  if (phase === 'together') return `${sequences} at once, prefill and decode`;
   return phase === 'each' ? 'each of them' : phase;
 }
 

@@ -41,7 +41,7 @@ export function generateCommand(signal: AbortSignal): Command {
     .addOption(
       new Option(
         '--prompts <file>',
-        'many prompts, a line {"prompt": "..."} each (- is standard input): prints a line of JSON per answer as they end',
+        'many prompts, a line {"prompt": "...", "system": "..."} each, system as you like (- is standard input): prints a line of JSON per answer as they end',
       ).conflicts(['prompt', 'json', 'profile']),
     )
     .option('-s, --system <text>', 'system message of the chat')
