@@ -5,6 +5,8 @@
 // HEARTH_PREFETCH asks for a cache line in the second-level cache: more lines can be on their way there than to the first
 // level, which reads memory almost twice as fast (22 against 13 GB/s where every other line is taken, on Zen 4).
 
+#include <cstdint>
+
 #if defined(_MSC_VER) && !defined(__clang__)
 #define HEARTH_INLINE __forceinline
 #define HEARTH_RESTRICT __restrict
@@ -31,3 +33,10 @@
 #define HEARTH_UNROLL _Pragma("GCC unroll 16")
 #endif
 #endif
+
+namespace hearth {
+
+/// Bytes that a prefetch brings.
+constexpr int64_t kLineBytes = 64;
+
+}  // namespace hearth

@@ -37,6 +37,10 @@ struct LinearTask {
   /// Element of token 0, row 0; tokens are out_stride floats apart.
   float* out;
   int64_t out_stride;
+  /// Tiles that the same thread is likely to multiply after these, to be asked for in time; none where nothing is known.
+  const uint8_t* next = nullptr;
+  int64_t num_next_tiles = 0;
+  int64_t next_tile_bytes = 0;
 };
 
 /// The running softmax of one query row over some positions; followed by the value sums o[head_dim rounded up to 8].

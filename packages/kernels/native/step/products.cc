@@ -24,6 +24,12 @@ int64_t tiles_per_chunk(int64_t total_tiles, int64_t num_token_chunks, int num_t
   return divide_up(divide_up(total_tiles, wanted_tile_chunks), kTileStep) * kTileStep;
 }
 
+void set_next_tiles(LinearTask* task, const Tensor& matrix, int64_t first_tile, int64_t last_tile) {
+  task->next_tile_bytes = kTileRows * packed_row_bytes(matrix.dtype, matrix.columns);
+  task->next = matrix.data.data() + first_tile * task->next_tile_bytes;
+  task->num_next_tiles = last_tile - first_tile;
+}
+
 void quantize_for(const KernelTable& kernels, const Tensor& matrix, const float* x, ActivationBlock* out) {
   const int64_t num_blocks = matrix.columns / kBlockElements;
   if (matrix.column_order == nullptr) {

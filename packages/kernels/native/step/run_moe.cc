@@ -11,6 +11,18 @@ namespace {
 /// Floats of elementwise work per chunk: some microseconds.
 constexpr int64_t kChunkFloats = 8192;
 
+/// What one thread multiplies at a time: tiles of a matrix of an expert with some of its tokens.
+struct MatrixChunk {
+  int64_t expert;
+  int64_t part;
+  int64_t first_tile;
+  int64_t token_chunk;
+
+  bool has_weights_of(const MatrixChunk& other) const {
+    return expert == other.expert && part == other.part && first_tile == other.first_tile;
+  }
+};
+
 /// One moe-mlp op in one step. Phases follow each other as in run().
 class MoeRunner {
  public:
@@ -180,26 +192,39 @@ class MoeRunner {
     const int64_t chunk_tiles = tiles_per_chunk(all_tiles, num_parts * all_token_chunks, step_.pool.num_threads());
     const int64_t num_tile_chunks = divide_up(all_tiles, chunk_tiles);
 
+    const auto place_of = [&](int64_t chunk) {
+      MatrixChunk place{first_expert_, 0, 0, 0};
+      const auto chunks_of = [&](int64_t id) { return num_token_chunks(id) * num_parts * num_tile_chunks; };
+      for (; chunk >= chunks_of(place.expert); ++place.expert) chunk -= chunks_of(place.expert);
+      place.token_chunk = chunk % num_token_chunks(place.expert);
+      place.first_tile = chunk / num_token_chunks(place.expert) % num_tile_chunks * chunk_tiles;
+      place.part = chunk / num_token_chunks(place.expert) / num_tile_chunks;
+      return place;
+    };
+    const auto last_tile = [&](const MatrixChunk& place) { return std::min(all_tiles, place.first_tile + chunk_tiles); };
+
     // Neighbouring chunks share their weights, which are the larger part.
-    step_.pool.parallel_for(all_token_chunks * num_parts * num_tile_chunks, [&](int64_t chunk, int) {
-      int64_t id = first_expert_;
-      while (chunk >= num_token_chunks(id) * num_parts * num_tile_chunks) {
-        chunk -= num_token_chunks(id) * num_parts * num_tile_chunks;
-        ++id;
-      }
-      const int64_t token_chunk = chunk % num_token_chunks(id);
-      const int64_t tile_chunk = chunk / num_token_chunks(id) % num_tile_chunks;
-      const int64_t part = chunk / num_token_chunks(id) / num_tile_chunks;
+    const int64_t num_chunks = all_token_chunks * num_parts * num_tile_chunks;
+    step_.pool.parallel_for(num_chunks, [&](int64_t chunk, int) {
+      const MatrixChunk place = place_of(chunk);
       LinearTask task;
-      const Tensor& matrix = part_of(id, part, task);
+      const Tensor& matrix = part_of(place.expert, place.part, task);
       task.packed = matrix.data.data();
       task.rows = matrix.rows;
       task.columns = matrix.columns;
-      task.first_tile = tile_chunk * chunk_tiles;
-      task.last_tile = std::min(all_tiles, task.first_tile + chunk_tiles);
-      task.first_token = moe_.first_slots[id] - first_slot_ + token_chunk * kTokensPerChunk;
-      task.last_token = std::min(moe_.first_slots[id + 1] - first_slot_, task.first_token + kTokensPerChunk);
+      task.first_tile = place.first_tile;
+      task.last_tile = last_tile(place);
+      task.first_token = moe_.first_slots[place.expert] - first_slot_ + place.token_chunk * kTokensPerChunk;
+      task.last_token = std::min(moe_.first_slots[place.expert + 1] - first_slot_, task.first_token + kTokensPerChunk);
       task.bias = nullptr;
+      const int64_t next_chunk = likely_next_chunk(chunk, step_.pool.num_threads());
+      if (next_chunk < num_chunks) {
+        const MatrixChunk next = place_of(next_chunk);
+        LinearTask next_task;
+        if (!place.has_weights_of(next)) {
+          set_next_tiles(&task, part_of(next.expert, next.part, next_task), next.first_tile, last_tile(next));
+        }
+      }
       if (!x_.kernels.linear[static_cast<int>(matrix.dtype)](task)) step_.mark_not_finite();
     });
   }

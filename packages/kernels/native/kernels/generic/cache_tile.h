@@ -25,9 +25,6 @@ constexpr int kWideVectors = kWideSlice / 8;
 template <class Element>
 constexpr bool kHasScales = std::is_same<Element, int8_t>::value;
 
-/// Bytes that a prefetch brings.
-constexpr int64_t kLineBytes = 64;
-
 /// Keys in the cache, transposed: place p of run r in dimension d is at runs[r] + d · stride + p.
 template <class Element>
 struct KeyTile {

@@ -20,6 +20,7 @@
 #include "kernels/generic/linear_panel.h"
 #include "kernels/generic/linear_plain.h"
 #include "kernels/generic/linear_quantized.h"
+#include "kernels/generic/weights_ahead.h"
 #include "kernels/kernel_table.h"
 
 namespace hearth {
@@ -56,7 +57,7 @@ HEARTH_INLINE typename Isa::Tile::F8 finish_vector(const LinearTask& task, int64
 }
 
 template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
-HEARTH_INLINE typename Isa::Tile::F8 linear_block(const LinearTask& task, int64_t tile, int64_t token,
+HEARTH_INLINE typename Isa::Tile::F8 linear_block(const LinearTask& task, int64_t tile, int64_t token, WeightsAhead& ahead,
                                                   typename Isa::Tile::F8 taint) {
   typename Isa::F8 acc[TOKENS][VECTORS];
   HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
@@ -66,12 +67,13 @@ HEARTH_INLINE typename Isa::Tile::F8 linear_block(const LinearTask& task, int64_
   const uint8_t* weights = task.packed + tile * tile_bytes;
   if constexpr (is_quantized(dtype)) {
     const int64_t num_blocks = task.columns / kBlockElements;
-    accumulate_quantized<Isa, dtype, VECTORS, TOKENS>(weights, tile_bytes, task.x_blocks + token * num_blocks, num_blocks, acc);
+    accumulate_quantized<Isa, dtype, VECTORS, TOKENS>(weights, tile_bytes, task.x_blocks + token * num_blocks, num_blocks, ahead, acc);
   } else if constexpr (dtype == Dtype::f8_e4m3) {
-    accumulate_scaled<Isa, VECTORS, TOKENS>(weights, tile_bytes, task.x + token * task.x_stride, task.x_stride, task.columns, acc);
+    accumulate_scaled<Isa, VECTORS, TOKENS>(weights, tile_bytes, task.x + token * task.x_stride, task.x_stride, task.columns,
+                                            ahead, acc);
   } else {
     accumulate_plain<Isa, dtype, VECTORS, TOKENS>(weights, tile_bytes, task.x + token * task.x_stride, task.x_stride,
-                                                  task.columns, acc);
+                                                  task.columns, ahead, acc);
   }
   HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
     HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
@@ -84,7 +86,7 @@ HEARTH_INLINE typename Isa::Tile::F8 linear_block(const LinearTask& task, int64_
 /// num_tokens tokens, a multiple of Isa::kTokens and at most kPanelTokens.
 template <class Isa, Dtype dtype, int VECTORS>
 HEARTH_INLINE typename Isa::Tile::F8 linear_panel(const LinearTask& task, int64_t tile, int64_t token, int64_t num_tokens,
-                                                  typename Isa::Tile::F8 taint) {
+                                                  WeightsAhead& ahead, typename Isa::Tile::F8 taint) {
   typename Isa::F8 acc[kPanelTokens][VECTORS];
   for (int64_t t = 0; t < num_tokens; ++t) {
     HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) acc[t][i] = Isa::zero();
@@ -92,7 +94,7 @@ HEARTH_INLINE typename Isa::Tile::F8 linear_panel(const LinearTask& task, int64_
   const int64_t tile_bytes = kTileRows * packed_row_bytes(dtype, task.columns);
   const int64_t num_blocks = task.columns / kBlockElements;
   accumulate_panels<Isa, dtype, VECTORS, Isa::kTokens>(task.packed + tile * tile_bytes, tile_bytes,
-                                                       task.x_blocks + token * num_blocks, num_blocks, num_tokens, acc);
+                                                       task.x_blocks + token * num_blocks, num_blocks, num_tokens, ahead, acc);
   for (int64_t t = 0; t < num_tokens; ++t) {
     HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
       taint = finish_vector<Isa>(task, tile + i * Isa::kVectorTiles, token + t, acc[t][i], taint);
@@ -103,11 +105,11 @@ HEARTH_INLINE typename Isa::Tile::F8 linear_panel(const LinearTask& task, int64_
 
 /// The last 1 .. TOKENS - 1 tokens.
 template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
-HEARTH_INLINE typename Isa::Tile::F8 linear_last_tokens(const LinearTask& task, int64_t tile, int64_t token,
+HEARTH_INLINE typename Isa::Tile::F8 linear_last_tokens(const LinearTask& task, int64_t tile, int64_t token, WeightsAhead& ahead,
                                                         typename Isa::Tile::F8 taint) {
   if constexpr (TOKENS > 1) {
-    if (task.last_token - token == TOKENS - 1) return linear_block<Isa, dtype, VECTORS, TOKENS - 1>(task, tile, token, taint);
-    return linear_last_tokens<Isa, dtype, VECTORS, TOKENS - 1>(task, tile, token, taint);
+    if (task.last_token - token == TOKENS - 1) return linear_block<Isa, dtype, VECTORS, TOKENS - 1>(task, tile, token, ahead, taint);
+    return linear_last_tokens<Isa, dtype, VECTORS, TOKENS - 1>(task, tile, token, ahead, taint);
   }
   return taint;
 }
@@ -117,18 +119,20 @@ template <class Isa, Dtype dtype, int VECTORS>
 HEARTH_INLINE typename Isa::Tile::F8 linear_tokens(const LinearTask& task, int64_t tile, typename Isa::Tile::F8 taint) {
   constexpr int TOKENS = is_quantized(dtype) ? Isa::kTokens : Isa::kFloatTokens;
   int64_t token = task.first_token;
+  const int64_t num_passes = (task.last_token - token + TOKENS - 1) / TOKENS;
+  WeightsAhead ahead = weights_ahead<dtype>(task, tile, VECTORS * Isa::kVectorTiles, num_passes);
   if constexpr (is_worth_a_panel<Isa>(dtype) && VECTORS == Isa::kVectors) {
     while (task.last_token - token >= kFewestPanelTokens) {
       const int64_t whole = (task.last_token - token) / TOKENS * TOKENS;
       const int64_t num_tokens = whole < kPanelTokens ? whole : kPanelTokens / TOKENS * TOKENS;
-      taint = linear_panel<Isa, dtype, VECTORS>(task, tile, token, num_tokens, taint);
+      taint = linear_panel<Isa, dtype, VECTORS>(task, tile, token, num_tokens, ahead, taint);
       token += num_tokens;
     }
   }
   for (; token + TOKENS <= task.last_token; token += TOKENS) {
-    taint = linear_block<Isa, dtype, VECTORS, TOKENS>(task, tile, token, taint);
+    taint = linear_block<Isa, dtype, VECTORS, TOKENS>(task, tile, token, ahead, taint);
   }
-  return linear_last_tokens<Isa, dtype, VECTORS, TOKENS>(task, tile, token, taint);
+  return linear_last_tokens<Isa, dtype, VECTORS, TOKENS>(task, tile, token, ahead, taint);
 }
 
 /// Whether a chunk of a vector is one integer sum, which keeps few registers busy.
@@ -142,7 +146,8 @@ HEARTH_INLINE typename Isa::Tile::F8 linear_vectors(const LinearTask& task, int6
   if (task.last_token - task.first_token == 1) {
     constexpr int DECODE_VECTORS = has_one_sum(dtype) ? Isa::kDecodeVectors : Isa::kFewDecodeVectors;
     for (; fits(DECODE_VECTORS); *tile += DECODE_VECTORS * Isa::kVectorTiles) {
-      taint = linear_block<Isa, dtype, DECODE_VECTORS, 1>(task, *tile, task.first_token, taint);
+      WeightsAhead ahead = weights_ahead<dtype>(task, *tile, DECODE_VECTORS * Isa::kVectorTiles, 1);
+      taint = linear_block<Isa, dtype, DECODE_VECTORS, 1>(task, *tile, task.first_token, ahead, taint);
     }
   }
   for (; fits(VECTORS); *tile += VECTORS * Isa::kVectorTiles) taint = linear_tokens<Isa, dtype, VECTORS>(task, *tile, taint);

@@ -32,12 +32,13 @@ static constexpr bool is_worth_a_panel(Dtype dtype) {
 /// TOKENS tokens meet `num_chunks` chunks. x: their blocks from the panel's first on.
 template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
 HEARTH_INLINE void meet_panel(const PanelChunk<Isa, dtype, VECTORS>* panel, int64_t num_chunks, const ActivationBlock* x,
-                              int64_t x_stride, typename Isa::F8 (*waiting)[VECTORS]) {
+                              int64_t x_stride, WeightsAhead& ahead, typename Isa::F8 (*waiting)[VECTORS]) {
   typename Isa::F8 acc[TOKENS][VECTORS];
   HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
     HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) acc[t][i] = waiting[t][i];
   }
   for (int64_t chunk = 0; chunk < num_chunks; ++chunk) {
+    ahead.ask();
     accumulate_chunk<Isa, dtype, VECTORS, TOKENS>(panel[chunk], x + chunk, x_stride, acc);
   }
   HEARTH_UNROLL for (int t = 0; t < TOKENS; ++t) {
@@ -48,7 +49,7 @@ HEARTH_INLINE void meet_panel(const PanelChunk<Isa, dtype, VECTORS>* panel, int6
 /// acc[t][i] for `num_tokens` tokens, a multiple of TOKENS and at most kPanelTokens. x: their blocks, [num_tokens, num_x_blocks].
 template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
 HEARTH_INLINE void accumulate_panels(const uint8_t* weights, int64_t tile_bytes, const ActivationBlock* x, int64_t num_x_blocks,
-                                     int64_t num_tokens, typename Isa::F8 (*acc)[VECTORS]) {
+                                     int64_t num_tokens, WeightsAhead& ahead, typename Isa::F8 (*acc)[VECTORS]) {
   constexpr BlockFormat format = block_format(dtype);
   PanelChunk<Isa, dtype, VECTORS> panel[kPanelChunks];
   for (int64_t first = 0; first < num_x_blocks; first += kPanelChunks) {
@@ -58,7 +59,7 @@ HEARTH_INLINE void accumulate_panels(const uint8_t* weights, int64_t tile_bytes,
       panel[i].unpack(TileChunk<Isa, dtype>{weights + chunk / format.chunks * tile_block_bytes(dtype), chunk % format.chunks, tile_bytes});
     }
     for (int64_t token = 0; token < num_tokens; token += TOKENS) {
-      meet_panel<Isa, dtype, VECTORS, TOKENS>(panel, num_chunks, x + token * num_x_blocks + first, num_x_blocks, acc + token);
+      meet_panel<Isa, dtype, VECTORS, TOKENS>(panel, num_chunks, x + token * num_x_blocks + first, num_x_blocks, ahead, acc + token);
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "kernels/compiler.h"
 #include "kernels/dtype.h"
 #include "kernels/generic/tile_vectors.h"
+#include "kernels/generic/weights_ahead.h"
 
 namespace hearth {
 
@@ -21,10 +22,11 @@ HEARTH_INLINE typename Tile::F8 load_weights(const uint8_t* tile, int64_t k) {
 
 template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
 HEARTH_INLINE void accumulate_plain(const uint8_t* weights, int64_t tile_bytes, const float* x, int64_t x_stride,
-                                    int64_t columns, typename Isa::F8 (&acc)[TOKENS][VECTORS]) {
+                                    int64_t columns, WeightsAhead& ahead, typename Isa::F8 (&acc)[TOKENS][VECTORS]) {
   using F8 = typename Isa::F8;
   const int64_t vector_bytes = Isa::kVectorTiles * tile_bytes;
   for (int64_t k = 0; k < columns; ++k) {
+    if (k % kPlainStep == 0) ahead.ask();
     F8 w[VECTORS];
     HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
       w[i] = each_tile<Isa>(weights + i * vector_bytes, tile_bytes,
@@ -40,7 +42,7 @@ HEARTH_INLINE void accumulate_plain(const uint8_t* weights, int64_t tile_bytes, 
 /// w = scale · code, rounded once.
 template <class Isa, int VECTORS, int TOKENS>
 HEARTH_INLINE void accumulate_scaled(const uint8_t* weights, int64_t tile_bytes, const float* x, int64_t x_stride,
-                                     int64_t columns, typename Isa::F8 (&acc)[TOKENS][VECTORS]) {
+                                     int64_t columns, WeightsAhead& ahead, typename Isa::F8 (&acc)[TOKENS][VECTORS]) {
   using F8 = typename Isa::F8;
   using Tile = typename Isa::Tile;
   constexpr DtypeInfo kInfo = dtype_info(Dtype::f8_e4m3);
@@ -52,6 +54,7 @@ HEARTH_INLINE void accumulate_scaled(const uint8_t* weights, int64_t tile_bytes,
                                 [](const uint8_t* tile) { return Tile::load(reinterpret_cast<const float*>(tile)); });
     }
     for (int64_t k = 0; k < kInfo.block_elements; ++k) {
+      if (k % kPlainStep == 0) ahead.ask();
       F8 w[VECTORS];
       HEARTH_UNROLL for (int i = 0; i < VECTORS; ++i) {
         const uint8_t* codes = weights + i * vector_bytes + kTileRows * sizeof(float);

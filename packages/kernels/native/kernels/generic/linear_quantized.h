@@ -14,6 +14,7 @@
 #include "kernels/activation_block.h"
 #include "kernels/compiler.h"
 #include "kernels/generic/integer_products.h"
+#include "kernels/generic/weights_ahead.h"
 
 namespace hearth {
 
@@ -61,11 +62,12 @@ HEARTH_INLINE void accumulate_chunk(const Weights& weights, const ActivationBloc
 /// x: the tokens' blocks, [TOKENS, num_x_blocks].
 template <class Isa, Dtype dtype, int VECTORS, int TOKENS>
 HEARTH_INLINE void accumulate_quantized(const uint8_t* weights, int64_t tile_bytes, const ActivationBlock* x,
-                                        int64_t num_x_blocks, typename Isa::F8 (&acc)[TOKENS][VECTORS]) {
+                                        int64_t num_x_blocks, WeightsAhead& ahead, typename Isa::F8 (&acc)[TOKENS][VECTORS]) {
   constexpr BlockFormat format = block_format(dtype);
   const int64_t num_blocks = num_x_blocks / format.chunks;
   for (int64_t block = 0; block < num_blocks; ++block, weights += tile_block_bytes(dtype)) {
     for (int64_t chunk = 0; chunk < format.chunks; ++chunk, ++x) {
+      ahead.ask();
       const TileChunk<Isa, dtype> source{weights, chunk, tile_bytes};
       accumulate_chunk<Isa, dtype, VECTORS, TOKENS>(source, x, num_x_blocks, acc);
     }
