@@ -17,7 +17,7 @@ async function read(text: string) {
 }
 
 it('reads a prompt from each line that is not blank', async () => {
-  const text = '{"prompt": "a\\nb"}\r\n\n{"prompt": "c", "system": "d"}';
+  const text = '\uFEFF{"prompt": "a\\nb"}\r\n\n{"prompt": "c", "system": "d"}';
   expect(await read(text)).toEqual([{ prompt: 'a\nb' }, { prompt: 'c', system: 'd' }]);
 });
 
