@@ -34,7 +34,9 @@ describe('hearth bench', () => {
 
   it('measures many sequences at once, together and each of them', async () => {
     const { code, stdout, stderr } = await runCli([...reference, '--sequences', '3']);
-    expect(stdout).toMatch(/\n3 at once, prefill and decode +12 +15 +\d+\.\d +±\d+\.\d%\neach of them +12 +4 +\d+\.\d +±\d+\.\d%\n$/);
+    expect(stdout).toMatch(
+      /\n3 at once, prefill and decode +12 +15 +\d+\.\d +±\d+\.\d%\neach of them +12 +4 +\d+\.\d +±\d+\.\d%\n$/,
+    );
     expect(stderr).toBe('Measuring (3 rounds) ...\nMeasuring 3 at once (3 rounds) ...\n');
     expect(code).toBe(0);
     const { speeds } = JSON.parse((await runCli([...reference, '--sequences', '3', '--json'])).stdout);
