@@ -6,6 +6,7 @@ import { type Demand, divideBudget, type Grant } from './divide-budget.ts';
 import { byRank, RankedList, type RankedTask } from './rank.ts';
 import { takeBlocks } from './take-blocks.ts';
 import type { StepEntry, Task } from './task.ts';
+import { withoutFollowers } from './without-followers.ts';
 
 export interface SchedulerOptions {
   readonly pool: BlockPool;
@@ -111,7 +112,9 @@ export class Scheduler {
     const all = this.#running.all();
     for (const { task } of all) this.#findPrefix(task);
     const ended: { task: Task; error?: Error }[] = all.filter(({ task }) => task.isDone).map(({ task }) => ({ task }));
-    const running = this.#withoutFollowers(all.filter(({ task }) => !task.isDone));
+    const atWork = all.filter(({ task }) => !task.isDone);
+    const { sharesPrefixes, blockSize } = this.#options;
+    const running = sharesPrefixes ? withoutFollowers(atWork, blockSize) : atWork;
     const grants = divideBudget(
       running.map(({ task }) => demandOf(task)),
       this.#budget(),
@@ -195,20 +198,6 @@ export class Scheduler {
     return numWanted <= numTakeable;
   }
 
-  /**
-   * Leaves out tasks whose next block is about to be computed by one before them: they take it from the prefix cache then,
-   * and prompts that begin alike are computed once, also when they come together.
-   */
-  #withoutFollowers(running: readonly RankedTask[]): RankedTask[] {
-    const leaders: Task[] = [];
-    return running.filter(({ task }) => {
-      if (!this.#options.sharesPrefixes || task.upTo - task.sequence.numCachedTokens <= 1) return true;
-      if (leaders.some((leader) => computesNextBlockOf(leader, task, this.#options.blockSize))) return false;
-      leaders.push(task);
-      return true;
-    });
-  }
-
   #budget() {
     const { maxTokensPerStep, maxOutputRows, chunkSizer } = this.#options;
     // Nobody is kept waiting by the prefill of the only task.
@@ -284,15 +273,4 @@ function demandOf({ sequence, upTo, outputFrom, proposals }: Task): Demand {
   const numTokens = upTo - sequence.numCachedTokens;
   const numWithoutRow = Math.min(numTokens, outputFrom - sequence.numCachedTokens);
   return { numTokens, numWithoutRow, numProposals: proposals.length };
-}
-
-/** Whether `leader` is at work on the block that `task` needs next, with the same tokens up to its end. */
-function computesNextBlockOf(leader: Task, task: Task, blockSize: number): boolean {
-  const { tokenIds, numCachedTokens, cacheSalt } = task.sequence;
-  const end = (Math.floor(numCachedTokens / blockSize) + 1) * blockSize;
-  const isAtWork = leader.sequence.numCachedTokens >= numCachedTokens && leader.sequence.numCachedTokens < end;
-  const isOfUse = end <= leader.upTo && end <= Math.min(task.outputFrom, task.upTo);
-  if (!isAtWork || !isOfUse || leader.sequence.cacheSalt !== cacheSalt) return false;
-  for (let i = 0; i < end; i++) if (leader.sequence.tokenIds[i] !== tokenIds[i]) return false;
-  return true;
 }
