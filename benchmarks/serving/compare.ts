@@ -72,7 +72,7 @@ export async function compareServing(
         const runner = player === 'plain' || player === 'flash' ? peer! : hearth;
         return msPerToken(await runner.ask(question), cell.phase);
       };
-      const ours: readonly Player[] = cell.phase === 'decode' ? ['hearth', 'single'] : ['hearth'];
+      const ours: readonly Player[] = cell.phase === 'decode' && cell.sequences > 1 ? ['hearth', 'single'] : ['hearth'];
       const sides = [...ours.map((player) => [player]), ...(peer ? [peers] : [])];
       // Decoding with as many sequences has warmed what the whole answers need.
       const limits = { rounds, shareEnds, budgetEnds, warms: cell.phase === 'decode' };

@@ -117,6 +117,9 @@ struct AttentionTask {
 
   /// attention_scratch_floats(...) floats of this thread, 64-byte aligned.
   float* scratch;
+
+  /// What the same thread is likely to attend to after this, whose first tile is asked for in time; null when unknown.
+  const AttentionTask* next;
 };
 
 /// Places, and dimensions, of a tile as f32 that lie together (generic/cache_tile.h).

@@ -36,6 +36,10 @@ class ThreadPool {
     run(num_chunks, [](void* b, int64_t chunk, int thread) { (*static_cast<Plain*>(b))(chunk, thread); }, &body);
   }
 
+  /// The chunk that a thread probably claims when it is done with this one, if there are so many: threads whose chunks take
+  /// equally long claim in turn.
+  int64_t likely_next_chunk(int64_t chunk) const { return chunk + num_threads_; }
+
   /// Wakes sleeping workers ahead of a phase.
   void wake();
 

@@ -20,10 +20,6 @@ inline int64_t num_tiles(const Tensor& tensor) { return divide_up(tensor.rows, k
 /// Tiles of one chunk, when every tile meets `num_token_chunks` chunks of tokens.
 int64_t tiles_per_chunk(int64_t total_tiles, int64_t num_token_chunks, int num_threads);
 
-/// The chunk that a thread probably claims when it is done with this one, if there are so many: threads that take equally long
-/// claim in turn.
-inline int64_t likely_next_chunk(int64_t chunk, int num_threads) { return chunk + num_threads; }
-
 /// Names tiles [first_tile, last_tile) of a matrix as what the thread goes on with after the task.
 void set_next_tiles(LinearTask* task, const Tensor& matrix, int64_t first_tile, int64_t last_tile);
 

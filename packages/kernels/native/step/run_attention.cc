@@ -1,6 +1,7 @@
 #include "step/run_attention.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace hearth {
 namespace {
@@ -30,8 +31,9 @@ int32_t num_groups(const Executable& x, const QueryTile& tile) {
   return last_position / kAttentionGroup + 1;
 }
 
-/// A task for one tile and key/value head, without its groups and destination.
-AttentionTask make_task(const Executable& x, const Attention& attention, const QueryTile& tile, int64_t kv_head, int thread) {
+/// A task for groups of one tile and key/value head, without its scratch and destination.
+AttentionTask make_task(const Executable& x, const Attention& attention, const QueryTile& tile, int64_t kv_head, int32_t first_group,
+                        int32_t last_group) {
   const AttentionOp& op = attention.op;
   const PagedCache::Layer& layer = attention.layer;
   AttentionTask task{};
@@ -50,11 +52,15 @@ AttentionTask make_task(const Executable& x, const Attention& attention, const Q
   task.block_stride = x.cache.bytes_per_block();
   task.blocks = x.batch.blocks(attention.cache_group, tile.sequence);
   task.block_size = x.cache.options().block_size;
-  task.scratch = x.attention_scratch.data() + thread * x.attention_scratch_stride;
+  task.first_group = first_group;
+  task.last_group = last_group;
   return task;
 }
 
-bool run_task(const Executable& x, const AttentionTask& task) {
+/// Runs a task on `thread`, which is likely to take `next` after it.
+bool run_task(const Executable& x, AttentionTask task, const std::optional<AttentionTask>& next, int thread) {
+  task.scratch = x.attention_scratch.data() + thread * x.attention_scratch_stride;
+  task.next = next ? &*next : nullptr;
   return x.kernels.attention[static_cast<int>(x.cache.options().dtype)](task);
 }
 
@@ -66,17 +72,27 @@ void run_whole(StepContext& step, const Attention& attention) {
   Executable& x = step.executable;
   const int64_t num_kv_heads = attention.layer.num_kv_heads;
   const int64_t num_chunks = static_cast<int64_t>(x.query_tiles.size()) * num_kv_heads;
-  step.pool.parallel_for(num_chunks, [&](int64_t chunk, int thread) {
+  struct Place {
+    const QueryTile& tile;
+    int64_t kv_head;
+  };
+  const auto place_of = [&](int64_t chunk) {
     // Later tiles of a prompt see more positions: the long chunks go first, so that no thread is left with one at the end.
     const int64_t from_the_end = num_chunks - 1 - chunk;
-    const QueryTile& tile = x.query_tiles[static_cast<std::size_t>(from_the_end / num_kv_heads)];
-    const int64_t kv_head = from_the_end % num_kv_heads;
-    AttentionTask task = make_task(x, attention, tile, kv_head, thread);
-    task.first_group = 0;
-    task.last_group = num_groups(x, tile);
-    task.out = output_row(x, attention, tile.first_token, kv_head);
+    return Place{x.query_tiles[static_cast<std::size_t>(from_the_end / num_kv_heads)], from_the_end % num_kv_heads};
+  };
+  const auto task_of = [&](const Place& place) {
+    return make_task(x, attention, place.tile, place.kv_head, 0, num_groups(x, place.tile));
+  };
+  step.pool.parallel_for(num_chunks, [&](int64_t chunk, int thread) {
+    const Place place = place_of(chunk);
+    AttentionTask task = task_of(place);
+    task.out = output_row(x, attention, place.tile.first_token, place.kv_head);
     task.out_stride = x.stride(attention.op.out);
-    if (!run_task(x, task)) step.mark_not_finite();
+    const int64_t next_chunk = step.pool.likely_next_chunk(chunk);
+    std::optional<AttentionTask> next;
+    if (next_chunk < num_chunks) next = task_of(place_of(next_chunk));
+    if (!run_task(x, task, next, thread)) step.mark_not_finite();
   });
 }
 
@@ -91,17 +107,23 @@ void run_split(StepContext& step, const Attention& attention, int64_t most_group
     const int64_t first_row = tile.first_token * attention.op.num_heads + kv_head * heads_per_kv * tile.num_tokens;
     return x.attention_states.data() + first_row * row_floats;
   };
-  step.pool.parallel_for(num_tasks * most_groups, [&](int64_t chunk, int thread) {
+  /// Of a chunk, which is a group of a task; none where its tile has fewer groups.
+  const auto task_of = [&](int64_t chunk) -> std::optional<AttentionTask> {
     const int64_t index = chunk / most_groups;
     const int32_t group = static_cast<int32_t>(chunk % most_groups);
     const QueryTile& tile = x.query_tiles[static_cast<std::size_t>(index / num_kv_heads)];
-    if (group >= num_groups(x, tile)) return;
-    AttentionTask task = make_task(x, attention, tile, index % num_kv_heads, thread);
-    task.first_group = group;
-    task.last_group = group + 1;
+    if (group >= num_groups(x, tile)) return std::nullopt;
+    AttentionTask task = make_task(x, attention, tile, index % num_kv_heads, group, group + 1);
     task.states = states_of(tile, index % num_kv_heads) + group * attention.state_floats();
     task.state_stride = row_floats;
-    run_task(x, task);
+    return task;
+  };
+  const int64_t num_chunks = num_tasks * most_groups;
+  step.pool.parallel_for(num_chunks, [&](int64_t chunk, int thread) {
+    const std::optional<AttentionTask> task = task_of(chunk);
+    if (!task) return;
+    const int64_t next_chunk = step.pool.likely_next_chunk(chunk);
+    run_task(x, *task, next_chunk < num_chunks ? task_of(next_chunk) : std::nullopt, thread);
   });
   step.pool.parallel_for(num_tasks, [&](int64_t index, int) {
     const QueryTile& tile = x.query_tiles[static_cast<std::size_t>(index / num_kv_heads)];

@@ -99,7 +99,7 @@ void run_linear(StepContext& step, const LinearOp& op) {
     task.bias = part.bias == kNoBias ? nullptr : x.weights->at(part.bias).data.as<float>();
     task.out = x.row(op.out, 0) + tiles.column;
     task.out_stride = x.stride(op.out);
-    const int64_t next_tile_chunk = likely_next_chunk(chunk, step.pool.num_threads()) / num_token_chunks;
+    const int64_t next_tile_chunk = step.pool.likely_next_chunk(chunk) / num_token_chunks;
     if (next_tile_chunk > tile_chunk && next_tile_chunk < num_tile_chunks) {
       const PartTiles next = tiles_at(next_tile_chunk);
       set_next_tiles(&task, x.weights->at(op.parts[static_cast<std::size_t>(next.part)].weight), next.first_tile, next.last_tile);

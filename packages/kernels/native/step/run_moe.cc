@@ -217,7 +217,7 @@ class MoeRunner {
       task.first_token = moe_.first_slots[place.expert] - first_slot_ + place.token_chunk * kTokensPerChunk;
       task.last_token = std::min(moe_.first_slots[place.expert + 1] - first_slot_, task.first_token + kTokensPerChunk);
       task.bias = nullptr;
-      const int64_t next_chunk = likely_next_chunk(chunk, step_.pool.num_threads());
+      const int64_t next_chunk = step_.pool.likely_next_chunk(chunk);
       if (next_chunk < num_chunks) {
         const MatrixChunk next = place_of(next_chunk);
         LinearTask next_task;

@@ -10,8 +10,9 @@
 // the state of a group starts fresh and is merged into the groups before it, so a group can also be computed elsewhere and
 // merged later (`merge_attention`): same bits.
 //
-// Decode (few rows) reads a tile where it is and asks for the next one meanwhile: it is bound by memory. Prefill widens each
-// tile to f32 once and then passes all rows over it, keys first, values after: it is bound by arithmetic.
+// Decode (few rows) reads a tile where it is and asks for the next one meanwhile, during its last tile for the first one of the
+// thread's next task: it is bound by memory. Prefill widens each tile to f32 once and then passes all rows over it, keys
+// first, values after: it is bound by arithmetic.
 
 #include <cstdint>
 
@@ -95,22 +96,42 @@ void attend_tile(const AttentionTask& task, const AttentionScratch& scratch, con
   value_tile<Isa, MOST_ROWS>(rows, num_rows, task.padded_head_dim, values, next_values, scratch.probabilities);
 }
 
-/// The tiles of one group, from the first that is visible up to `last_position`.
+static HEARTH_INLINE int32_t last_position(const AttentionTask& task) { return task.first_position + task.num_tokens - 1; }
+
+/// Where the first tile starts that any row sees, of `group` or a later one.
+static HEARTH_INLINE int32_t first_visible_tile(const AttentionTask& task, int32_t group) {
+  const int32_t first_visible = task.window > task.first_position ? 0 : task.first_position - task.window + 1;
+  const int32_t tile = first_visible / kAttentionTile * kAttentionTile;
+  const int32_t group_start = group * kAttentionGroup;
+  return tile > group_start ? tile : group_start;
+}
+
+/// The tile to ask for during that at `tile`: the next one of the task, or the first of its thread's next task. Where none is
+/// known, they stay what they are.
+template <class Element>
+HEARTH_INLINE void locate_next_tile(const AttentionTask& task, int32_t tile, KeyTile<Element>* keys, ValueTile<Element>* values) {
+  const int32_t next_tile = tile + kAttentionTile;
+  if (next_tile <= last_position(task) && next_tile < task.last_group * kAttentionGroup) {
+    locate_tile(task, next_tile, last_position(task), keys, values);
+  } else if (task.next != nullptr) {
+    const AttentionTask& next = *task.next;
+    locate_tile(next, first_visible_tile(next, next.first_group), last_position(next), keys, values);
+  }
+}
+
+/// The tiles of one group, from `first_tile` on.
 template <class Isa, class Element>
-void attend_group(const AttentionTask& task, const AttentionScratch& scratch, int32_t first_tile, int32_t last_position) {
+void attend_group(const AttentionTask& task, const AttentionScratch& scratch, int32_t first_tile) {
   const WideKeys wide_keys{scratch.keys, task.head_dim};
   const WideValues wide_values{scratch.values};
   KeyTile<Element> keys, next_keys;
   ValueTile<Element> values, next_values;
-  locate_tile(task, first_tile, last_position, &keys, &values);
+  locate_tile(task, first_tile, last_position(task), &keys, &values);
   next_keys = keys;
   next_values = values;
   const int32_t group_end = first_tile / kAttentionGroup * kAttentionGroup + kAttentionGroup;
-  for (int32_t tile = first_tile; tile < group_end && tile <= last_position; tile += kAttentionTile) {
-    // Of the next group too, which this thread or another comes to soon.
-    if (tile + kAttentionTile <= last_position) {
-      locate_tile(task, tile + kAttentionTile, last_position, &next_keys, &next_values);
-    }
+  for (int32_t tile = first_tile; tile < group_end && tile <= last_position(task); tile += kAttentionTile) {
+    locate_next_tile(task, tile, &next_keys, &next_values);
     const RowRange range = place_rows(task, tile, scratch.rows);
     if (range.last - range.first > Isa::kAttentionDirectRows) {
       widen_tile<Isa>(keys, values, wide_keys, wide_values);
@@ -128,18 +149,15 @@ bool attention(const AttentionTask& task) {
   const AttentionScratch scratch = AttentionScratch::at(task.scratch, task.heads_per_kv, task.padded_head_dim);
   const int64_t num_rows = int64_t{task.num_tokens} * task.heads_per_kv;
   const int64_t state_floats = attention_state_floats(task.padded_head_dim);
-  const int32_t last_position = task.first_position + task.num_tokens - 1;
-  const int32_t first_visible = task.window > task.first_position ? 0 : task.first_position - task.window + 1;
   reset_states<Isa>(scratch.total_states, num_rows, task.padded_head_dim);
   // The first group needs no merging.
   float* states = scratch.total_states;
   for (int32_t group = task.first_group; group < task.last_group; ++group) {
-    const int32_t group_start = group * kAttentionGroup;
-    const int32_t first_tile = first_visible > group_start ? first_visible / kAttentionTile * kAttentionTile : group_start;
-    if (first_tile >= group_start + kAttentionGroup || first_tile > last_position) continue;
+    const int32_t first_tile = first_visible_tile(task, group);
+    if (first_tile >= (group + 1) * kAttentionGroup || first_tile > last_position(task)) continue;
     if (states == scratch.group_states) reset_states<Isa>(states, num_rows, task.padded_head_dim);
     set_rows(task, states, scratch.rows);
-    attend_group<Isa, Element>(task, scratch, first_tile, last_position);
+    attend_group<Isa, Element>(task, scratch, first_tile);
     if (states == scratch.group_states) {
       for (int64_t row = 0; row < num_rows; ++row) {
         merge_state<Isa>(scratch.total_states + row * state_floats, states + row * state_floats, task.padded_head_dim);
