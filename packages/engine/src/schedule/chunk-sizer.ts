@@ -2,8 +2,10 @@
 const leastChunk = 16;
 /** Before anything was measured. */
 const firstChunk = 64;
-/** How much the newest measurement counts. */
+/** How much the newest measurement counts, when it is faster than what was expected. A slower one counts in full, and at once. */
 const learningRate = 0.25;
+/** Share of the time that is planned for: tokens further on in a prompt take longer than those that were measured. */
+const margin = 0.8;
 
 export interface ChunkSizerOptions {
   /** How long the prefill part of a step should take, in milliseconds. */
@@ -28,7 +30,7 @@ export class ChunkSizer {
   /** Tokens of prefill for the next step, from 16 (or `maxTokens` if that is less) to `maxTokens`. */
   get chunkTokens(): number {
     const { targetMs, maxTokens } = this.#options;
-    const wanted = this.#msPerToken === undefined ? firstChunk : Math.floor(targetMs / this.#msPerToken);
+    const wanted = this.#msPerToken === undefined ? firstChunk : Math.floor((margin * targetMs) / this.#msPerToken);
     return Math.min(maxTokens, Math.max(leastChunk, wanted));
   }
 
@@ -40,8 +42,8 @@ export class ChunkSizer {
     } else if (numPrefillTokens >= Math.min(leastChunk, this.#options.maxTokens)) {
       const prefillMs = numOtherTokens === 0 ? milliseconds : Math.max(milliseconds / 2, milliseconds - this.#decodeMs);
       const msPerToken = prefillMs / numPrefillTokens;
-      this.#msPerToken ??= msPerToken;
-      this.#msPerToken += learningRate * (msPerToken - this.#msPerToken);
+      const expected = this.#msPerToken ?? msPerToken;
+      this.#msPerToken = Math.max(msPerToken, expected + learningRate * (msPerToken - expected));
     }
   }
 }
