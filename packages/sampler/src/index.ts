@@ -10,7 +10,7 @@ export type {
   SamplingContext,
   SamplingHistory,
 } from './processors/processor.ts';
-export { createTokenMask } from './processors/token-mask.ts';
+export { checkTokenMask, createTokenMask } from './processors/token-mask.ts';
 export { sampleFromRow } from './sample-row.ts';
 export {
   createSampler,

@@ -1,6 +1,7 @@
 import { ContextLengthError, InvalidArgumentError } from '@hearth/core';
 import type { SamplingParams, TokenMask } from '@hearth/sampler';
 import type { SpeculationOptions } from '@hearth/speculative';
+import { mostTimerMs } from '../step/most-timer-ms.ts';
 
 /** What to generate, and how to choose tokens. Sampling is that of @hearth/sampler: temperature 0 is greedy, 1 the default. */
 export interface GenerateOptions extends SamplingParams {
@@ -63,9 +64,6 @@ export interface SessionFacts {
   readonly eosTokenIds: ReadonlySet<number>;
 }
 
-/** What a timer can wait for. */
-const mostTimeoutMs = 2 ** 31 - 1;
-
 /**
  * Checks the options before any work is done.
  * @throws InvalidArgumentError that names the option
@@ -90,8 +88,8 @@ export function planGeneration(options: GenerateOptions, session: SessionFacts):
   if (mask !== undefined && typeof mask !== 'function') throw invalid('mask', 'a function', mask);
 
   if (!Number.isFinite(priority)) throw invalid('priority', 'a number', priority);
-  if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= mostTimeoutMs)) {
-    throw invalid('timeoutMs', `a number above 0, at most ${mostTimeoutMs}`, timeoutMs);
+  if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= mostTimerMs)) {
+    throw invalid('timeoutMs', `a number above 0, at most ${mostTimerMs}`, timeoutMs);
   }
 
   const room = session.contextLength - session.length;

@@ -1,5 +1,5 @@
-import { InvalidArgumentError, noTokenAllowed, type RowOutput, type TokenMask } from '@hearth/core';
-import { createSampler, NoTokenAllowedError, type Sample, type Sampler } from '@hearth/sampler';
+import { noTokenAllowed, type RowOutput, type TokenMask } from '@hearth/core';
+import { checkTokenMask, createSampler, NoTokenAllowedError, type Sample, type Sampler } from '@hearth/sampler';
 import type { SpeculationStats, Speculator } from '@hearth/speculative';
 import type { GenerationProfiler } from '../profile/op-profiler.ts';
 import type { Task, TaskRows } from '../schedule/task.ts';
@@ -242,11 +242,6 @@ export class GenerationTask implements Task {
  */
 function ownMask(mask: TokenMask | undefined, vocabSize: number): TokenMask | undefined {
   if (mask === undefined) return undefined;
-  const numWords = Math.ceil(vocabSize / 32);
-  const isMask = (mask instanceof Uint32Array || mask instanceof Int32Array) && mask.length >= numWords;
-  if (isMask) return mask.slice(0, numWords);
-  throw new InvalidArgumentError(
-    `mask must return undefined, or a Uint32Array or Int32Array of at least ${numWords} words for ${vocabSize} tokens.`,
-    { details: { field: 'mask', received: mask } },
-  );
+  checkTokenMask(mask, vocabSize);
+  return mask.slice();
 }

@@ -108,9 +108,10 @@ export class Scheduler {
 
   /** Admits who can be, and chooses the next step. */
   plan(): StepPlan {
+    // Those that are admitted have looked for theirs.
+    for (const { task } of this.#running.all()) this.#findPrefix(task);
     this.#admit();
     const all = this.#running.all();
-    for (const { task } of all) this.#findPrefix(task);
     const ended: { task: Task; error?: Error }[] = all.filter(({ task }) => task.isDone).map(({ task }) => ({ task }));
     const atWork = all.filter(({ task }) => !task.isDone);
     const { sharesPrefixes, blockSize } = this.#options;

@@ -24,7 +24,7 @@ export interface Task {
   /** Present when the times of the ops are wanted. */
   readonly onProfile?: ((timings: readonly OpTiming[], batch: Batch) => void) | undefined;
 
-  /** Makes new proposals, where the task has a source of them; the next step waits for them. Never rejects. */
+  /** Makes new proposals, where the task has a source of them; the next step waits for them for a while. Never rejects. */
   propose?(): Promise<void> | undefined;
   /** How row `index`, counted from `outputFrom`, is to be reduced. */
   rowOutput(index: number): RowOutput;
@@ -42,8 +42,7 @@ export interface Task {
 
 /** The output rows of one task in a step. Views into the step's results, valid during `accept`. */
 export interface TaskRows {
-  /** Tokens of the sequence that this step computed, from this position on. */
-  readonly start: number;
+  /** Tokens of the sequence that this step computed. */
   readonly numTokens: number;
   /** Guesses that ran after them. */
   readonly proposals: readonly number[];

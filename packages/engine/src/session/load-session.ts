@@ -1,8 +1,6 @@
-import { SequenceBlocks } from '../cache/sequence-blocks.ts';
-import { Sequence } from './sequence.ts';
 import { Session } from './session.ts';
 import { loadSequence } from './session-file-reader.ts';
-import type { SessionRuntime } from './session-runtime.ts';
+import { emptySequence, type SessionRuntime } from './session-runtime.ts';
 
 /**
  * A session from a file that `Session.save` wrote, with what was computed of it. Idle sessions give up blocks for it, those
@@ -17,7 +15,7 @@ export async function loadSession(
   path: string,
   options: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Session> {
-  const { executable, pool, prefixes, blockSize, scheduler, fingerprint, contextLength, vocabSize } = runtime;
+  const { executable, pool, scheduler, fingerprint, contextLength, vocabSize } = runtime;
   const sequence = await loadSequence(path, {
     cache: executable.cache,
     pool,
@@ -26,7 +24,7 @@ export async function loadSession(
     vocabSize,
     makeRoom: (numBlocks) => scheduler.reclaim(numBlocks),
     createSequence: (salt, anchor) => {
-      const loaded = new Sequence(new SequenceBlocks(pool, blockSize, prefixes, salt), anchor);
+      const loaded = emptySequence(runtime, salt, anchor);
       runtime.sequences.add(loaded);
       return loaded;
     },

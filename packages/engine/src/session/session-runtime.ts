@@ -137,10 +137,14 @@ export function newSequence(runtime: SessionRuntime, options: CreateSessionOptio
       `cacheSalt must be a string of at most ${mostSaltLength} characters, got ${received}.`,
     );
   }
-  const { pool, blockSize, prefixes } = runtime;
-  const sequence = new Sequence(new SequenceBlocks(pool, blockSize, prefixes, cacheSalt), anchor);
+  const sequence = emptySequence(runtime, cacheSalt, anchor);
   sequence.append(tokenIds);
   return sequence;
+}
+
+/** One without tokens, for whoever has checked what it will hold. */
+export function emptySequence({ pool, blockSize, prefixes }: SessionRuntime, salt: string, anchor: number): Sequence {
+  return new Sequence(new SequenceBlocks(pool, blockSize, prefixes, salt), anchor);
 }
 
 /**

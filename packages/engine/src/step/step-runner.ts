@@ -155,7 +155,6 @@ export class StepRunner {
 }
 
 class ResultRows implements TaskRows {
-  readonly start: number;
   readonly numTokens: number;
   readonly proposals: readonly number[];
   readonly numRows: number;
@@ -164,7 +163,6 @@ class ResultRows implements TaskRows {
   readonly #vocabSize: number;
 
   constructor(entry: StepEntry, result: StepResult, firstRow: number, vocabSize: number) {
-    this.start = entry.start;
     this.numTokens = entry.numTokens;
     this.proposals = entry.proposals;
     this.numRows = numEntryRows(entry);

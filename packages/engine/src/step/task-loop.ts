@@ -3,6 +3,7 @@ import type { BlockPool } from '../cache/block-pool.ts';
 import type { ChunkSizer } from '../schedule/chunk-sizer.ts';
 import type { Scheduler } from '../schedule/scheduler.ts';
 import type { Task } from '../schedule/task.ts';
+import { mostTimerMs } from './most-timer-ms.ts';
 import { overlappedLoop } from './overlapped-loop.ts';
 import { simpleLoop } from './simple-loop.ts';
 import { type Failure, type PreparedStep, StepRunner } from './step-runner.ts';
@@ -34,9 +35,6 @@ export interface TaskLoopOptions {
   /** Called after each step, when its results are with the tasks. */
   readonly onStep?: (() => void) | undefined;
 }
-
-/** What timers can wait for. */
-const mostTimerMs = 2 ** 31 - 1;
 
 /** Takes tasks, and runs steps as long as there are any. */
 export class TaskLoop {

@@ -1,3 +1,5 @@
+import type { SampleRow } from '@hearth/core';
+
 /** How to choose tokens. Every field is optional; the defaults sample from the model's own distribution. */
 export interface SamplingParams {
   /** At least 0. Divides the logits; 0, and anything below 2^-30, picks the best token (greedy). Default 1. */
@@ -37,22 +39,7 @@ export interface SamplingParams {
   readonly logprobs?: number | undefined;
 }
 
-/** `SamplingParams` after validation, with every default filled in. */
-export interface ResolvedSamplingParams {
-  readonly temperature: number;
-  /** 0: no limit. */
-  readonly topK: number;
-  readonly topP: number;
-  readonly minP: number;
-  readonly typicalP: number;
-  readonly repetitionPenalty: number;
-  /** -1: all tokens. */
-  readonly repetitionWindow: number;
-  readonly frequencyPenalty: number;
-  readonly presencePenalty: number;
-  readonly logitBias: ReadonlyMap<number, number>;
-  /** 0 to 2^64 - 1. */
-  readonly seed: bigint;
-  readonly choiceIndex: number;
+/** `SamplingParams` after validation, with every default filled in: the part of a `SampleRow` that no token changes. */
+export interface ResolvedSamplingParams extends Omit<SampleRow, 'promptTokenIds' | 'completionTokenIds' | 'mask'> {
   readonly logprobs: number | undefined;
 }

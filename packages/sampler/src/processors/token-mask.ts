@@ -39,7 +39,8 @@ export function createTokenMask(vocabSize: number, allowedTokenIds: Iterable<num
   return mask;
 }
 
-function checkTokenMask(mask: unknown, vocabSize: number): asserts mask is TokenMask {
+/** @throws InvalidArgumentError when it is no mask for the vocabulary */
+export function checkTokenMask(mask: unknown, vocabSize: number): asserts mask is TokenMask {
   const numWords = Math.ceil(vocabSize / 32);
   const expected = `a Uint32Array or Int32Array of at least ${numWords} words for ${vocabSize} tokens`;
   if (!(mask instanceof Uint32Array || mask instanceof Int32Array)) throw invalidField('mask', expected, mask);
