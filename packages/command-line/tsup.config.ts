@@ -1,3 +1,5 @@
 import { hearthPackage } from '../../tsup.base.ts';
 
-export default hearthPackage();
+const entry = ['src/index.ts', 'src/test/index.ts'];
+
+export default hearthPackage(entry, entry);

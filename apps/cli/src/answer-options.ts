@@ -1,7 +1,7 @@
+import { parseNumber, UsageError } from '@hearth/command-line';
 import type { GenerateOptions } from '@hearth/engine';
 import type { Command } from 'commander';
-import { addSamplingOptions, parseNumber, type SamplingFlags, samplingParams } from './sampling-options.ts';
-import { UsageError } from './usage-error.ts';
+import { addSamplingOptions, type SamplingFlags, samplingParams } from './sampling-options.ts';
 
 /** The values of `addAnswerOptions`, as commander gives them, and the most tokens, which commands name themselves. */
 export interface AnswerFlags extends SamplingFlags {

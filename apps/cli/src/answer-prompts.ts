@@ -1,8 +1,8 @@
+import { countProgress } from '@hearth/command-line';
 import { HearthError } from '@hearth/core';
 import type { GenerateOptions, Model } from '@hearth/engine';
 import { answerReport } from './answer-report.ts';
 import { encodePrompt, type Prompt } from './encode-prompt.ts';
-import { countProgress } from './terminal/progress.ts';
 import { writeOutput } from './terminal/write-output.ts';
 
 export interface AnswerPromptsOptions {

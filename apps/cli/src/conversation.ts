@@ -1,10 +1,9 @@
+import { printable, stylesFor } from '@hearth/command-line';
 import { HearthError } from '@hearth/core';
 import { chat, type GenerateResult, type Generation, type Model, type Session } from '@hearth/engine';
 import { type AnswerFlags, answerOptions } from './answer-options.ts';
 import { loadConversation, type Message, saveConversation } from './saved-conversation.ts';
-import { printable } from './terminal/format.ts';
 import { MessageReader } from './terminal/message-reader.ts';
-import { stylesFor } from './terminal/styles.ts';
 
 export interface ConversationOptions extends AnswerFlags {
   readonly system?: string;

@@ -1,5 +1,5 @@
+import { UsageError } from '@hearth/command-line';
 import type { PreparedModel } from '@hearth/engine';
-import { UsageError } from './usage-error.ts';
 
 export interface Prompt {
   readonly prompt: string;

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
+import { endQuietlyOnClosedPipe, interruptSignal, reportError } from '@hearth/command-line';
 import { createProgram } from './program.ts';
-import { reportError } from './report-error.ts';
-import { endQuietlyOnClosedPipe, interruptSignal } from './terminal/exit.ts';
 
 endQuietlyOnClosedPipe();
 const signal = interruptSignal();

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
+import { UsageError } from '@hearth/command-line';
 import type { Prompt } from './encode-prompt.ts';
 import { readPipedInput, readText } from './terminal/standard-input.ts';
-import { UsageError } from './usage-error.ts';
 
 /**
  * Reads prompts from JSON Lines: an object `{"prompt": "...", "system": "..."}` in each, `system` if wanted. Blank lines are

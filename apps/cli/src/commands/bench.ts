@@ -1,3 +1,15 @@
+import {
+  addLoadOptions,
+  closeModel,
+  countProgress,
+  formatTable,
+  loadWeights,
+  type ModelFlags,
+  type OpenedModel,
+  openModel,
+  parseWhole,
+  UsageError,
+} from '@hearth/command-line';
 import type { BackendInfo } from '@hearth/core';
 import type { LoadWeightsOptions, Model } from '@hearth/engine';
 import { type MachineProbe, openMachineProbe } from '@hearth/kernels';
@@ -6,19 +18,7 @@ import { benchReport } from '../bench/bench-report.ts';
 import { measureSpeed, type Speed, summary } from '../bench/measure-speed.ts';
 import { measureThroughput } from '../bench/measure-throughput.ts';
 import { measurePhases, phaseTable, rooflineSummary } from '../bench/roofline-report.ts';
-import {
-  addLoadOptions,
-  closeModel,
-  loadWeights,
-  type ModelFlags,
-  type OpenedModel,
-  openModel,
-} from '../model-options.ts';
 import { ceilingsTable } from '../profile/ceilings.ts';
-import { parseWhole } from '../sampling-options.ts';
-import { formatTable } from '../terminal/format.ts';
-import { countProgress } from '../terminal/progress.ts';
-import { UsageError } from '../usage-error.ts';
 
 interface BenchFlags extends Omit<ModelFlags, 'model'> {
   promptTokens: number;

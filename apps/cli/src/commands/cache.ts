@@ -1,7 +1,7 @@
+import { formatBytes, formatTable, printable } from '@hearth/command-line';
 import { packedCacheOptions } from '@hearth/hub';
 import { listPackedFiles, type PackedFileInfo, removePackedFiles } from '@hearth/kernels';
 import { Command } from 'commander';
-import { formatBytes, formatTable, printable } from '../terminal/format.ts';
 
 export function cacheCommand(): Command {
   return new Command('cache')

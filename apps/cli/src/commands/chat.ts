@@ -1,17 +1,18 @@
-import { Command } from 'commander';
-import { type AnswerFlags, addAnswerOptions } from '../answer-options.ts';
-import { Conversation } from '../conversation.ts';
 import {
   type AnsweringFlags,
   addAnsweringOptions,
   closeWithDraft,
   loadWithDraft,
   openWithDraft,
-} from '../model-with-draft.ts';
-import { parseWhole, type SamplingFlags } from '../sampling-options.ts';
-import { printable } from '../terminal/format.ts';
-import { stylesFor } from '../terminal/styles.ts';
-import { UsageError } from '../usage-error.ts';
+  parseWhole,
+  printable,
+  stylesFor,
+  UsageError,
+} from '@hearth/command-line';
+import { Command } from 'commander';
+import { type AnswerFlags, addAnswerOptions } from '../answer-options.ts';
+import { Conversation } from '../conversation.ts';
+import type { SamplingFlags } from '../sampling-options.ts';
 import { generate } from './generate.ts';
 
 interface ChatFlags extends AnsweringFlags, AnswerFlags {

@@ -1,9 +1,9 @@
+import { closeWithDraft, loadWithDraft, openWithDraft } from '@hearth/command-line';
 import { HearthError } from '@hearth/core';
 import { resolveSamplingParams } from '@hearth/sampler';
 import { answerOptions } from '../answer-options.ts';
 import { answerPrompts } from '../answer-prompts.ts';
 import { warnOfNoTemplate } from '../encode-prompt.ts';
-import { closeWithDraft, loadWithDraft, openWithDraft } from '../model-with-draft.ts';
 import { readPrompts } from '../prompts-file.ts';
 import { samplingParams } from '../sampling-options.ts';
 import type { GenerateFlags } from './generate.ts';

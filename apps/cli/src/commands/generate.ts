@@ -1,23 +1,24 @@
-import type { Generation } from '@hearth/engine';
-import { resolveSamplingParams } from '@hearth/sampler';
-import { Command, Option } from 'commander';
-import { type AnswerFlags, addAnswerOptions, answerOptions } from '../answer-options.ts';
-import { encodePrompt, warnOfNoTemplate } from '../encode-prompt.ts';
-import { generateReport } from '../generate-report.ts';
 import {
   type AnsweringFlags,
   addAnsweringOptions,
   closeWithDraft,
   loadWithDraft,
   openWithDraft,
-} from '../model-with-draft.ts';
+  parseWhole,
+  printable,
+  UsageError,
+} from '@hearth/command-line';
+import type { Generation } from '@hearth/engine';
+import { resolveSamplingParams } from '@hearth/sampler';
+import { Command, Option } from 'commander';
+import { type AnswerFlags, addAnswerOptions, answerOptions } from '../answer-options.ts';
+import { encodePrompt, warnOfNoTemplate } from '../encode-prompt.ts';
+import { generateReport } from '../generate-report.ts';
 import { measureCeilings, rooflineCeilings } from '../profile/ceilings.ts';
 import { type ProfileRows, profileTable } from '../profile/profile-table.ts';
-import { parseWhole, samplingParams } from '../sampling-options.ts';
-import { printable } from '../terminal/format.ts';
+import { samplingParams } from '../sampling-options.ts';
 import { readPipedInput } from '../terminal/standard-input.ts';
 import { writeOutput } from '../terminal/write-output.ts';
-import { UsageError } from '../usage-error.ts';
 import { generateMany } from './generate-many.ts';
 
 export interface GenerateFlags extends AnsweringFlags, AnswerFlags {

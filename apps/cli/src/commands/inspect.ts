@@ -1,9 +1,7 @@
+import { formatBytes, formatCount, formatTable, printable, pullProgress, stylesFor } from '@hearth/command-line';
 import { resolveModel } from '@hearth/hub';
 import { Command } from 'commander';
 import { type Inspection, inspectModel } from '../inspection.ts';
-import { pullProgress } from '../pull-progress.ts';
-import { formatBytes, formatCount, formatTable, printable } from '../terminal/format.ts';
-import { stylesFor } from '../terminal/styles.ts';
 
 export function inspectCommand(signal: AbortSignal): Command {
   return new Command('inspect')

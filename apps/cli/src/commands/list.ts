@@ -1,6 +1,6 @@
+import { formatBytes, formatTable, printable } from '@hearth/command-line';
 import { catalogue, listModels } from '@hearth/hub';
 import { Command } from 'commander';
-import { formatBytes, formatTable, printable } from '../terminal/format.ts';
 import { packedBytes } from './cache.ts';
 
 export function listCommand(signal: AbortSignal): Command {

@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises';
-import { InvalidArgumentError } from '@hearth/core';
-import { type PerplexityResult, perplexity } from '@hearth/engine';
-import { Command } from 'commander';
 import {
   addLoadOptions,
   closeModel,
+  countProgress,
+  formatTable,
   loadWeights,
   type ModelFlags,
   type OpenedModel,
   openModel,
-} from '../model-options.ts';
-import { parseWhole } from '../sampling-options.ts';
-import { formatTable } from '../terminal/format.ts';
-import { countProgress } from '../terminal/progress.ts';
+  parseWhole,
+} from '@hearth/command-line';
+import { InvalidArgumentError } from '@hearth/core';
+import { type PerplexityResult, perplexity } from '@hearth/engine';
+import { Command } from 'commander';
 import { readPipedInput } from '../terminal/standard-input.ts';
 
 interface PerplexityFlags extends Omit<ModelFlags, 'model'> {

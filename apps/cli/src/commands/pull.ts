@@ -1,7 +1,6 @@
+import { formatBytes, pullProgress } from '@hearth/command-line';
 import { defaultModelName, pullModel } from '@hearth/hub';
 import { Command } from 'commander';
-import { pullProgress } from '../pull-progress.ts';
-import { formatBytes } from '../terminal/format.ts';
 
 export function pullCommand(signal: AbortSignal): Command {
   return new Command('pull')

@@ -8,17 +8,23 @@ import {
   type QuantizeRule,
   type StorageDtype,
 } from '@hearth/checkpoint';
+import {
+  addBackendOptions,
+  type BackendFlags,
+  byteProgress,
+  collectRule,
+  formatBytes,
+  formatTable,
+  openBackend,
+  parseStorageDtype,
+  pullProgress,
+  UsageError,
+} from '@hearth/command-line';
 import { InvalidArgumentError, isQuantizedDtype } from '@hearth/core';
 import { resolveModel } from '@hearth/hub';
 import { Command } from 'commander';
 import { ggufMetadata } from '../gguf-metadata.ts';
 import { byDtype } from '../inspection.ts';
-import { addBackendOptions, type BackendFlags, openBackend } from '../model-options.ts';
-import { pullProgress } from '../pull-progress.ts';
-import { collectRule, parseStorageDtype } from '../storage-types.ts';
-import { formatBytes, formatTable } from '../terminal/format.ts';
-import { byteProgress } from '../terminal/progress.ts';
-import { UsageError } from '../usage-error.ts';
 
 interface QuantizeFlags extends BackendFlags {
   to: StorageDtype;

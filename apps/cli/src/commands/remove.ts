@@ -1,6 +1,6 @@
+import { formatBytes, printable } from '@hearth/command-line';
 import { removeModel } from '@hearth/hub';
 import { Command } from 'commander';
-import { formatBytes, printable } from '../terminal/format.ts';
 import { forgetPackedFiles } from './cache.ts';
 
 export function removeCommand(signal: AbortSignal): Command {

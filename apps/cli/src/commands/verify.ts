@@ -1,13 +1,17 @@
 import { openCheckpoint } from '@hearth/checkpoint';
+import {
+  addBackendOptions,
+  type BackendFlags,
+  byteProgress,
+  openBackend,
+  parseWhole,
+  printable,
+  pullProgress,
+} from '@hearth/command-line';
 import { UnsupportedError } from '@hearth/core';
 import { describeReport, findGoldens, openGoldens, replayGoldens, type WeightsForm } from '@hearth/golden';
 import { resolveModel } from '@hearth/hub';
 import { Command, Option } from 'commander';
-import { addBackendOptions, type BackendFlags, openBackend } from '../model-options.ts';
-import { pullProgress } from '../pull-progress.ts';
-import { parseWhole } from '../sampling-options.ts';
-import { printable } from '../terminal/format.ts';
-import { byteProgress } from '../terminal/progress.ts';
 
 interface VerifyFlags extends BackendFlags {
   golden?: string;

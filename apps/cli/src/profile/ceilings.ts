@@ -1,3 +1,4 @@
+import { formatTable } from '@hearth/command-line';
 import type { BackendInfo } from '@hearth/core';
 import type { RooflineCeilings } from '@hearth/engine';
 import {
@@ -7,7 +8,6 @@ import {
   measureMachine,
   type ThreadRates,
 } from '@hearth/kernels';
-import { formatTable } from '../terminal/format.ts';
 
 /**
  * Measures what the machine can do with the threads and the instructions of a backend. Null for backends that do not compute

@@ -1,5 +1,5 @@
+import { formatTable } from '@hearth/command-line';
 import { leastSeconds, type OpProfile, type OpWork, type RooflineCeilings, sumWork } from '@hearth/engine';
-import { formatTable } from '../terminal/format.ts';
 
 /** What becomes one row: the same operator of all layers, or all operators of one layer. */
 export type ProfileRows = 'operators' | 'layers';

@@ -1,6 +1,6 @@
 import { createInterface, type Interface, type Key } from 'node:readline';
 import { Writable } from 'node:stream';
-import { type Styles, stylesFor } from './styles.ts';
+import { type Styles, stylesFor } from '@hearth/command-line';
 
 /** Terminals that know it mark pasted text, so that its line ends are text and do not send it (xterm, "bracketed paste"). */
 const pasteMarksOn = '\u001b[?2004h';

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { runCli, tinyLlama } from './__fixtures__/run-cli.ts';
+import { runCli, tinyLlama } from '../__fixtures__/run-cli.ts';
 
 /** Of the same vocabulary, made for 96 positions. */
-const tinyGpt2 = fileURLToPath(new URL('../../../packages/golden/fixtures/tiny-gpt2/model', import.meta.url));
+const tinyGpt2 = fileURLToPath(new URL('../../../../packages/golden/fixtures/tiny-gpt2/model', import.meta.url));
 const generate = ['generate', '-m', tinyLlama, '--backend', 'reference', '-p', 'abc', '-n', '40', '--json'];
 
 async function answer(...flags: string[]) {

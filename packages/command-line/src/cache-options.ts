@@ -1,7 +1,7 @@
 import type { LoadWeightsOptions } from '@hearth/engine';
 import { type Command, Option } from 'commander';
+import { parseWhole } from './parse-number.ts';
 import { parseSize } from './parse-size.ts';
-import { parseWhole } from './sampling-options.ts';
 
 /** The values of `addCacheOptions`, as commander gives them. */
 export interface CacheFlags {

@@ -1,6 +1,6 @@
 import { type DraftModel, draftModel, promptLookup, type SpeculationOptions } from '@hearth/llm';
 import type { Command } from 'commander';
-import { parseWhole } from './sampling-options.ts';
+import { parseWhole } from './parse-number.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The values of `addSpeculationOptions`, as commander gives them. */

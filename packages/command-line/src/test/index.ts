@@ -1,0 +1,1 @@
+export { outcome, type ProcessOutcome, spawnSources } from './spawn-sources.ts';
