@@ -90,7 +90,8 @@ export async function loadChatTemplate(
 export class ChatTemplate {
   /** Where the template stands: a file or a key. */
   readonly origin: string;
-  readonly #source: ChatTemplateSource;
+  /** What it was loaded from. */
+  readonly source: ChatTemplateSource;
   readonly #specialTokens: readonly string[];
   readonly #trusted: Readonly<Record<string, string>>;
   readonly #limits: Readonly<Required<ChatTemplateLimits>>;
@@ -103,7 +104,7 @@ export class ChatTemplate {
   ) {
     const { specialTokens = [], bosToken, eosToken, limits } = options;
     this.origin = source.origin;
-    this.#source = source;
+    this.source = source;
     this.#specialTokens = specialTokens;
     this.#trusted = {
       ...(bosToken === undefined ? {} : { bos_token: bosToken }),
@@ -163,8 +164,8 @@ export class ChatTemplate {
   }
 
   #choose(hasTools: boolean): 'template' | 'toolTemplate' {
-    if (hasTools && this.#source.toolTemplate !== undefined) return 'toolTemplate';
-    if (this.#source.template !== undefined) return 'template';
+    if (hasTools && this.source.toolTemplate !== undefined) return 'toolTemplate';
+    if (this.source.template !== undefined) return 'template';
     throw new NoChatTemplateError(
       `The model has a chat template for tools only (${this.origin}). Give tools, or use a plain prompt.`,
     );

@@ -14,7 +14,7 @@ export {
   type PerplexityResult,
   perplexity,
 } from './evaluate/perplexity.ts';
-export type { GenerateOptions } from './generate/generate-options.ts';
+export type { GenerateOptions, TokenConstraint } from './generate/generate-options.ts';
 export type {
   FinishReason,
   GenerateEvent,

@@ -3,6 +3,21 @@ import type { SamplingParams, TokenMask } from '@hearth/sampler';
 import type { SpeculationOptions } from '@hearth/speculative';
 import { mostTimerMs } from '../step/most-timer-ms.ts';
 
+/** Says which tokens may come next. */
+export interface TokenConstraint {
+  /**
+   * The masks for the next token and then for the token after each guess. There may be fewer of them when a guess is not
+   * allowed or ends the text: what follows it is of no use. Undefined allows all. Masks are copied.
+   *
+   * @param completionTokenIds every token so far, without those of the prompt
+   * @returns what the generation fails with, when it rejects
+   */
+  nextMasks(
+    completionTokenIds: readonly number[],
+    guesses: readonly number[],
+  ): Promise<readonly (TokenMask | undefined)[]>;
+}
+
 /** What to generate, and how to choose tokens. Sampling is that of @hearth/sampler: temperature 0 is greedy, 1 the default. */
 export interface GenerateOptions extends SamplingParams {
   /**
@@ -21,6 +36,11 @@ export interface GenerateOptions extends SamplingParams {
    * grows). Undefined allows all. The mask is copied, so it may be the same array each time. For grammars.
    */
   readonly mask?: ((completionTokenIds: readonly number[]) => TokenMask | undefined) | undefined;
+  /**
+   * What the text has to obey, asked for masks as the tokens come; they may be made elsewhere and awaited. The texts of other
+   * requests go on meanwhile. A matcher of @hearth/constraints is one. It stays the caller's, to be disposed of at the end.
+   */
+  readonly constraint?: TokenConstraint | undefined;
   /** Measure the time of every op, and count its work; the result then has a `profile`. Costs nothing when off. */
   readonly profile?: boolean | undefined;
   /** Guess tokens ahead: the text comes sooner, and is the same. False: do not. Default: as the model was loaded. */

@@ -1,10 +1,11 @@
-import type { RenderedChat, RenderRequest, Segment } from '@hearth/chat-format';
+import type { ChatTemplateSource, RenderedChat, RenderRequest, Segment } from '@hearth/chat-format';
 import { DisposedError, throwIfAborted } from '@hearth/core';
 import type { ModelChatTemplate } from '../chat/render-chat.ts';
 
 /** ChatML with a start token, without a worker: `<s><|im_start|>user\nhi<|im_end|>\n…`. */
 export class FakeChatTemplate implements ModelChatTemplate {
   readonly origin = 'fake';
+  readonly source: ChatTemplateSource = { origin: 'fake' };
   isDisposed = false;
 
   async warmUp(): Promise<void> {}

@@ -1,5 +1,6 @@
 import { NoChatTemplateError } from '@hearth/chat-format';
 import { numericsVersion } from '@hearth/core';
+import type { ModelChatTemplate } from '../chat/render-chat.ts';
 import { Model } from '../model/model.ts';
 import { createSessionRuntime } from '../session/session-runtime.ts';
 import { fakeTokens } from './byte-codec.ts';
@@ -14,6 +15,8 @@ export interface CreateFakeModelOptions {
   readonly next: FakeModelFunction;
   /** Whether it has a chat template (ChatML). Default: true. */
   readonly hasChatTemplate?: boolean;
+  /** A template instead of ChatML. The model disposes of it. */
+  readonly chatTemplate?: ModelChatTemplate;
   /** Whether texts begin with BOS. Default: true. */
   readonly addsBos?: boolean;
   readonly contextLength?: number;
@@ -78,7 +81,7 @@ export async function createFakeModel(
     },
     tokenizer,
     chatFormat: hasChatTemplate
-      ? { template: new FakeChatTemplate(), problem: null }
+      ? { template: options.chatTemplate ?? new FakeChatTemplate(), problem: null }
       : { template: null, problem: new NoChatTemplateError('The fake model was made without a chat template.') },
     warnings: [],
     runtime,

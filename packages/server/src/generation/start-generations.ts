@@ -1,0 +1,37 @@
+import type { GenerateOptions, Generation, TokenConstraint } from '@hearth/engine';
+import type { RequestContext } from '../http/request-context.ts';
+import type { ServedModel } from '../models/served-model.ts';
+
+export interface StartGenerationsOptions {
+  readonly promptTokenIds: ArrayLike<number>;
+  /** How many texts are to follow the prompt. Each has draws of its own, of the same seed. */
+  readonly count: number;
+  readonly generate: GenerateOptions;
+  /** Makes the constraint of one text. It is disposed of at the end of the request. */
+  readonly startConstraint?: (() => TokenConstraint & { dispose(): void }) | undefined;
+  readonly cacheSalt?: string | undefined;
+}
+
+/**
+ * Starts texts that follow one prompt, side by side. Whatever ends the request ends them, and frees what they hold.
+ * @throws what `Session.generate` refuses at once; nothing goes on then once the request has ended
+ */
+export function startGenerations(
+  context: RequestContext,
+  { model }: ServedModel,
+  { promptTokenIds, count, generate, startConstraint, cacheSalt = '' }: StartGenerationsOptions,
+): Generation[] {
+  return Array.from({ length: count }, (_, choiceIndex) => {
+    const session = model.createSession({ tokenIds: promptTokenIds, cacheSalt });
+    context.onEnd(() => void session.dispose());
+    const constraint = startConstraint?.();
+    context.onEnd(() => constraint?.dispose());
+    return session.generate({
+      ...generate,
+      ...(constraint && { constraint }),
+      choiceIndex,
+      signal: context.signal,
+      timeoutMs: context.services.options.requestTimeoutMs,
+    });
+  });
+}

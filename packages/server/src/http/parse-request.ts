@@ -1,0 +1,39 @@
+import { plainJson } from '@hearth/chat-format';
+import type { z } from 'zod';
+import { ApiError } from './api-error.ts';
+import { type BodyLimits, readJsonBody } from './read-body.ts';
+import type { RequestBody } from './route.ts';
+
+/** Enough to mend a request, short enough to read. */
+const mostIssues = 8;
+
+/**
+ * Reads and checks the body of a request.
+ * @throws ApiError as `readJsonBody`, and 400 naming every field that is wrong
+ */
+export async function parseRequest<Body extends z.ZodType>(
+  request: Request,
+  schema: Body,
+  limits: BodyLimits,
+): Promise<RequestBody<z.output<Body>>> {
+  const json = await readJsonBody(request, limits);
+  const result = schema.safeParse(plainJson(json));
+  if (result.success) return { fields: result.data, json };
+  const issues = result.error.issues.slice(0, mostIssues);
+  const numMore = result.error.issues.length - issues.length;
+  const texts = issues.map(({ path, message }) => (path.length > 0 ? `${fieldName(path)}: ${message}` : message));
+  if (numMore > 0) texts.push(`and ${numMore} more`);
+  throw new ApiError(texts.join('; '), {
+    status: 400,
+    param: fieldName(issues[0]!.path) || undefined,
+    code: 'invalid_value',
+  });
+}
+
+/** `messages[2].content` */
+export function fieldName(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((name, key) => {
+    if (typeof key === 'number') return `${name}[${key}]`;
+    return name === '' ? String(key) : `${name}.${String(key)}`;
+  }, '');
+}

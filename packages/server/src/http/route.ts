@@ -1,0 +1,57 @@
+import type { LosslessJson } from '@hearth/chat-format';
+import type { z } from 'zod';
+import type { RequestContext } from './request-context.ts';
+
+/** A body that has been read and checked. */
+export interface RequestBody<Fields> {
+  /** By the schema of the route. Integers above 2^53 are bigints. */
+  readonly fields: Fields;
+  /** As it came, nothing lost: what templates are given is taken from here. */
+  readonly json: Readonly<Record<string, LosslessJson>>;
+}
+
+export interface RouteResponse {
+  readonly description: string;
+  /** Default: application/json. */
+  readonly contentType?: string;
+  /** Of a JSON answer, or of each event of a stream. */
+  readonly schema?: z.ZodType;
+}
+
+interface RouteDescription {
+  readonly method: 'GET' | 'POST';
+  /** In the manner of hono: `/v1/models/:id{.+}`. */
+  readonly path: string;
+  readonly tag: 'OpenAI' | 'Text' | 'Operation';
+  readonly summary: string;
+  /** Whether it needs no key. Default: false. */
+  readonly isPublic?: boolean;
+  /** Answers by status; those that every route may give (400, 401, 500 ...) are added by the description of the whole. */
+  readonly responses: Readonly<Record<number, readonly RouteResponse[]>>;
+}
+
+/** One method of one path: what it takes, what it answers, and who does it. The OpenAPI description is made from these. */
+export interface Route extends RouteDescription {
+  readonly body?: z.ZodType;
+  handle(context: RequestContext, body: RequestBody<unknown> | undefined): Promise<Response>;
+}
+
+export function getRoute(
+  route: Omit<RouteDescription, 'method'> & { handle(context: RequestContext): Promise<Response> },
+): Route {
+  return { ...route, method: 'GET' };
+}
+
+/** A route whose handler is given a body that has passed its schema. */
+export function postRoute<Body extends z.ZodType>(
+  route: Omit<RouteDescription, 'method'> & {
+    readonly body: Body;
+    handle(context: RequestContext, body: RequestBody<z.output<Body>>): Promise<Response>;
+  },
+): Route {
+  return {
+    ...route,
+    method: 'POST',
+    handle: (context, body) => route.handle(context, body as RequestBody<z.output<Body>>),
+  };
+}

@@ -1,0 +1,50 @@
+import { HearthError } from '@hearth/core';
+import { ApiError, type ApiErrorOptions } from './api-error.ts';
+
+/**
+ * Errors of the engine whose sentence is about the request, so that the client is told it: code of the error to the answer.
+ * The sentence of any other error may speak of files or of what others do, and stays in the log.
+ */
+const answers: Readonly<Record<string, ApiErrorOptions>> = {
+  invalid_argument: { status: 400 },
+  context_length_exceeded: { status: 400, code: 'context_length_exceeded' },
+  cache_exhausted: { status: 400, code: 'context_length_exceeded' },
+  template_error: { status: 400, param: 'messages', code: 'template_error' },
+  no_chat_template: { status: 400, param: 'messages', code: 'no_chat_template' },
+  constraint: { status: 400, code: 'invalid_constraint' },
+  limit_exceeded: { status: 400, code: 'limit_exceeded' },
+  no_token_allowed: { status: 400, code: 'no_token_allowed' },
+  queue_full: { status: 429, type: 'rate_limit_error', code: 'queue_full', headers: { 'Retry-After': '1' } },
+  deadline: { status: 504, code: 'timeout' },
+};
+
+/** What the client is told of an error: its own sentence where that is about the request, else only that we failed. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (HearthError.isInstance(error)) {
+    const answer = answers[error.code];
+    if (answer) return new ApiError(error.message, { ...answer, ...paramOf(error), cause: error });
+    if (error.code === 'aborted') return new ApiError('The request was cancelled.', { status: 499, cause: error });
+    if (error.code === 'disposed') return unavailable(error);
+  }
+  return new ApiError('The server failed to answer this request. Its log says why, under the id of the request.', {
+    status: 500,
+    code: 'internal_error',
+    cause: error,
+  });
+}
+
+function paramOf({ details }: HearthError): { param?: string } {
+  const param = details.field ?? details.place;
+  return typeof param === 'string' ? { param } : {};
+}
+
+function unavailable(cause: unknown): ApiError {
+  const code = 'unavailable';
+  return new ApiError('The server is shutting down, or the model was unloaded. Try again later.', {
+    status: 503,
+    code,
+    headers: { 'Retry-After': '5' },
+    cause,
+  });
+}

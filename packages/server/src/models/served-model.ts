@@ -1,0 +1,39 @@
+import { detectReasoning, detectToolCallStyle, type ToolCallStyle } from '@hearth/chat-format';
+import { type ConstraintCompiler, createConstraintCompiler } from '@hearth/constraints';
+import type { Model } from '@hearth/engine';
+import type { LoadedModel } from '../server-options.ts';
+
+/** A loaded model with what the server has found out about it. */
+export class ServedModel {
+  readonly name: string;
+  readonly model: Model;
+  /** Seconds since 1970, as OpenAI's `created`. */
+  readonly loadedAt = Math.floor(Date.now() / 1000);
+  /** How it calls tools; undefined when its template knows no calls. */
+  readonly toolCallStyle: ToolCallStyle | undefined;
+  /** Whether it thinks in a block before it answers. */
+  readonly canReason: boolean;
+  readonly #loaded: LoadedModel;
+  #constraints: ConstraintCompiler | undefined;
+
+  constructor(name: string, loaded: LoadedModel) {
+    this.name = name;
+    this.model = loaded.model;
+    this.#loaded = loaded;
+    const { template, toolTemplate } = this.model.chatTemplate?.source ?? {};
+    this.toolCallStyle = detectToolCallStyle(toolTemplate ?? template ?? '');
+    this.canReason = detectReasoning(template ?? toolTemplate ?? '');
+  }
+
+  /** Compiles schemas and grammars for the model's vocabulary. Its threads start when they are first needed. */
+  get constraints(): ConstraintCompiler {
+    const { tokenizer, info } = this.model;
+    this.#constraints ??= createConstraintCompiler(tokenizer, { vocabSize: info.vocabSize });
+    return this.#constraints;
+  }
+
+  async dispose(): Promise<void> {
+    await this.#constraints?.dispose();
+    await this.#loaded.dispose();
+  }
+}

@@ -1,0 +1,6 @@
+import type { Route } from '../http/route.ts';
+import { healthRoute } from './health.ts';
+import { getModelRoute, listModelsRoute } from './models.ts';
+
+/** Everything that the server answers. */
+export const allRoutes: readonly Route[] = [healthRoute, listModelsRoute, getModelRoute];

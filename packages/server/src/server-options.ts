@@ -1,0 +1,69 @@
+import type { Model } from '@hearth/engine';
+import { type Logger, silentLogger } from './logger.ts';
+
+/** A model that can be asked for by name. It is loaded when it is first used. */
+export interface ModelDefinition {
+  /** As requests and `/v1/models` have it. */
+  readonly name: string;
+  /** Other names that requests may use for it. */
+  readonly aliases?: readonly string[] | undefined;
+  /** Loads the model. Called again after it was unloaded, or when it failed. */
+  load(options: { readonly signal: AbortSignal }): Promise<LoadedModel>;
+}
+
+export interface LoadedModel {
+  readonly model: Model;
+  /** Frees the model and all that was loaded for it. */
+  dispose(): Promise<void>;
+}
+
+export interface ServerOptions {
+  /** At least one. Requests that name none get the first. */
+  readonly models: readonly ModelDefinition[];
+  /** Keys of which requests must carry one, as bearer token or x-api-key. Default: none is needed. */
+  readonly apiKeys?: readonly string[] | undefined;
+  /** Origins of web pages that may use the server, such as `https://example.com`; `*` for all. Default: its own pages only. */
+  readonly allowedOrigins?: readonly string[] | undefined;
+  /**
+   * Names under which the server may be addressed, besides localhost and IP addresses; `*` for all. Whoever is asked under
+   * another name was perhaps resolved to this machine by a web page (DNS rebinding). Default: none.
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** Most bytes of a body. Default: 4 MiB. */
+  readonly maxBodyBytes?: number | undefined;
+  /** How long a body may take to arrive, in milliseconds. Default: 30,000. */
+  readonly bodyTimeoutMs?: number | undefined;
+  /** How long an answer may take, waiting included, in milliseconds. Default: 600,000. */
+  readonly requestTimeoutMs?: number | undefined;
+  /** How long a client may leave a stream unread before it counts as gone, in milliseconds. Default: 60,000. */
+  readonly stallTimeoutMs?: number | undefined;
+  /** Most texts that one request may ask for: prompts times choices. Default: 64. */
+  readonly maxChoices?: number | undefined;
+  /** Unloads models that nobody has used for so long, in milliseconds. Default: never. */
+  readonly idleTimeoutMs?: number | undefined;
+  /** Default: silence. */
+  readonly logger?: Logger | undefined;
+  /** Write bodies of requests to the log, at level debug. Default: false. */
+  readonly logPrompts?: boolean | undefined;
+}
+
+export type ResolvedServerOptions = Readonly<
+  Required<{ [Name in keyof ServerOptions]: Exclude<ServerOptions[Name], undefined> }>
+>;
+
+export function resolveServerOptions(options: ServerOptions): ResolvedServerOptions {
+  return {
+    models: options.models,
+    apiKeys: options.apiKeys ?? [],
+    allowedOrigins: options.allowedOrigins ?? [],
+    allowedHosts: options.allowedHosts ?? [],
+    maxBodyBytes: options.maxBodyBytes ?? 4 * 2 ** 20,
+    bodyTimeoutMs: options.bodyTimeoutMs ?? 30_000,
+    requestTimeoutMs: options.requestTimeoutMs ?? 600_000,
+    stallTimeoutMs: options.stallTimeoutMs ?? 60_000,
+    maxChoices: options.maxChoices ?? 64,
+    idleTimeoutMs: options.idleTimeoutMs ?? Number.POSITIVE_INFINITY,
+    logger: options.logger ?? silentLogger,
+    logPrompts: options.logPrompts ?? false,
+  };
+}
