@@ -12,11 +12,10 @@ import { createCpuBackend } from '@hearth/kernels';
 import { createDefaultBackend } from '@hearth/llm';
 import { createReferenceBackend } from '@hearth/reference';
 import { type Command, Option } from 'commander';
+import { type LoadReporter, terminalReporter } from './load-reporter.ts';
 import { parseWhole } from './parse-number.ts';
 import { pullProgress } from './pull-progress.ts';
 import { parseStorageDtype } from './storage-types.ts';
-import { printable } from './terminal/format.ts';
-import { byteProgress } from './terminal/progress.ts';
 
 /** The values of `addBackendOptions`, as commander gives them. */
 export interface BackendFlags {
@@ -80,22 +79,33 @@ export interface OpenedModel {
   readonly resolved: ResolvedModel;
   readonly backend: Backend;
   readonly prepared: PreparedModel;
+  /** Whether the backend is closed with the model. */
+  readonly ownsBackend: boolean;
+  readonly reporter: LoadReporter;
+}
+
+export interface OpenModelOptions {
+  readonly signal: AbortSignal;
+  /** One that models share. It stays the caller's. Default: one of the model's own. */
+  readonly backend?: Backend | undefined;
+  /** Default: standard error. */
+  readonly reporter?: LoadReporter | undefined;
 }
 
 /**
- * Finds the model (downloading it if need be) and opens it. Progress goes to standard error.
- * @param sharedBackend stays the caller's when this fails; default: one of its own
+ * Finds the model (downloading it if need be) and opens it.
  * @throws what `resolveModel` and `prepareModel` throw; nothing is left open then
  */
-export async function openModel(flags: ModelFlags, signal: AbortSignal, sharedBackend?: Backend): Promise<OpenedModel> {
-  const progress = pullProgress();
+export async function openModel(flags: ModelFlags, options: OpenModelOptions): Promise<OpenedModel> {
+  const { signal, backend: sharedBackend, reporter = terminalReporter } = options;
+  const progress = pullProgress(reporter);
   const resolved = await resolveModel(flags.model, { signal, ...progress.options }).finally(() => progress.stop());
   const backend = sharedBackend ?? (await openBackend(flags));
   try {
     const { context: contextLength, quantize } = flags;
     const prepared = await prepareModel(resolved.path, { backend, contextLength, quantize, signal });
-    for (const warning of prepared.warnings) process.stderr.write(`${printable(warning)}\n`);
-    return { resolved, backend, prepared };
+    for (const warning of prepared.warnings) reporter.say(warning);
+    return { resolved, backend, prepared, ownsBackend: sharedBackend === undefined, reporter };
   } catch (error) {
     if (!sharedBackend) await backend.dispose();
     throw error;
@@ -110,25 +120,25 @@ export function openBackend(flags: BackendFlags): Promise<Backend> {
 }
 
 /**
- * Loads the weights, with progress on standard error where it takes long enough to be seen.
+ * Loads the weights, with progress where it takes long enough to be seen.
  * @param options besides those that the flags say
  */
 export async function loadWeights(
-  { prepared }: OpenedModel,
+  { prepared, reporter }: OpenedModel,
   flags: ModelFlags,
   signal: AbortSignal,
   options: LoadWeightsOptions = {},
 ): Promise<Model> {
   // Below this a bar would only flicker. To quantize takes some ten times as long as to load.
   const worthShowing = flags.quantize ? 50_000_000 : 500_000_000;
-  const bar = byteProgress(flags.quantize ? `Loading weights as ${flags.quantize}` : 'Loading weights');
+  const bar = reporter.progress(flags.quantize ? `Loading weights as ${flags.quantize}` : 'Loading weights');
   const onProgress = (progress: LoadProgress) => {
     if (progress.phase === 'weights' && progress.totalBytes > worthShowing) {
       bar.update(progress.doneBytes, progress.totalBytes);
     }
   };
   try {
-    const packedCache = flags.packedCache ? keptPackedWeights() : undefined;
+    const packedCache = flags.packedCache ? keptPackedWeights(reporter) : undefined;
     return await prepared.loadWeights({ cacheDtype: flags.cacheType, packedCache, ...options, signal, onProgress });
   } finally {
     bar.stop();
@@ -136,13 +146,13 @@ export async function loadWeights(
 }
 
 /** Where packed weights are kept, unless the environment says that they are not. */
-function keptPackedWeights(): PackedCacheOptions | undefined {
+function keptPackedWeights({ say }: LoadReporter): PackedCacheOptions | undefined {
   const options = packedCacheOptions();
-  return options && { ...options, onWarning: (message) => process.stderr.write(`${printable(message)}\n`) };
+  return options && { ...options, onWarning: say };
 }
 
 /** Closes what `openModel` opened; a model loaded from it is disposed before. */
-export async function closeModel({ prepared, backend }: OpenedModel): Promise<void> {
+export async function closeModel({ prepared, backend, ownsBackend }: OpenedModel): Promise<void> {
   await prepared.dispose();
-  await backend.dispose();
+  if (ownsBackend) await backend.dispose();
 }

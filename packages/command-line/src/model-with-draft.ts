@@ -1,4 +1,4 @@
-import type { Model } from '@hearth/engine';
+import type { LoadWeightsOptions, Model } from '@hearth/engine';
 import type { Command } from 'commander';
 import { addCacheOptions, type CacheFlags, cacheOptions, dividedCacheOptions } from './cache-options.ts';
 import {
@@ -7,6 +7,7 @@ import {
   loadWeights,
   type ModelFlags,
   type OpenedModel,
+  type OpenModelOptions,
   openModel,
 } from './model-options.ts';
 import {
@@ -15,7 +16,7 @@ import {
   type SpeculationFlags,
   speculationOptions,
 } from './speculation-options.ts';
-import { formatBytes, printable } from './terminal/format.ts';
+import { formatBytes } from './terminal/format.ts';
 
 /** The values of `addAnsweringOptions`. */
 export interface AnsweringFlags extends ModelFlags, CacheFlags, SpeculationFlags {}
@@ -37,26 +38,39 @@ export interface LoadedWithDraft {
   dispose(): Promise<void>;
 }
 
+/** What a model takes on at a time. None of it changes an answer. */
+export type ServingLimits = Pick<
+  LoadWeightsOptions,
+  'maxSequences' | 'maxQueued' | 'maxTokensPerStep' | 'maxOutputRows'
+>;
+
 /** As `openModel`. */
-export async function openWithDraft(flags: AnsweringFlags, signal: AbortSignal): Promise<OpenedWithDraft> {
+export async function openWithDraft(flags: AnsweringFlags, options: OpenModelOptions): Promise<OpenedWithDraft> {
   checkSpeculationFlags(flags);
-  const opened = await openModel(flags, signal);
+  const opened = await openModel(flags, options);
   try {
-    return { ...opened, draft: flags.draftModel === undefined ? undefined : await openDraft(opened, flags, signal) };
+    return {
+      ...opened,
+      draft: flags.draftModel === undefined ? undefined : await openDraft(opened, flags, options.signal),
+    };
   } catch (error) {
     await closeModel(opened);
     throw error;
   }
 }
 
-/** As `loadWeights`. The draft comes first, so that the model can refuse its vocabulary before its own weights are loaded. */
+/**
+ * As `loadWeights`. The draft comes first, so that the model can refuse its vocabulary before its own weights are loaded.
+ * @param limits how much is done at a time; the draft model has those that count sequences, too
+ */
 export async function loadWithDraft(
   opened: OpenedWithDraft,
   flags: AnsweringFlags,
   signal: AbortSignal,
+  limits: ServingLimits = {},
 ): Promise<LoadedWithDraft> {
   if (!opened.draft) {
-    const options = { ...cacheOptions(flags), speculation: speculationOptions(flags, undefined) };
+    const options = { ...limits, ...cacheOptions(flags), speculation: speculationOptions(flags, undefined) };
     const model = await loadWeights(opened, flags, signal, options);
     return { model, draft: undefined, dispose: () => model.dispose() };
   }
@@ -65,12 +79,13 @@ export async function loadWithDraft(
     draftBytesPerToken: opened.draft.prepared.cacheBytesPerToken(flags.cacheType),
     defaultTokens: opened.prepared.info.contextLength,
   });
-  const draft = await loadWeights(opened.draft, draftFlags(flags), signal, caches.draft);
+  const { maxQueued: _, ...stepLimits } = limits;
+  const draft = await loadWeights(opened.draft, draftFlags(flags), signal, { ...stepLimits, ...caches.draft });
   try {
-    const options = { ...caches.model, speculation: speculationOptions(flags, draft) };
+    const options = { ...limits, ...caches.model, speculation: speculationOptions(flags, draft) };
     const model = await loadWeights(opened, flags, signal, options);
-    const sizes = [model, draft].map(({ info }) => `${printable(info.name)} ${formatBytes(info.kvBytes)}`).join(', ');
-    process.stderr.write(`KV cache of ${model.info.cacheTokens} positions in each model: ${sizes}.\n`);
+    const sizes = [model, draft].map(({ info }) => `${info.name} ${formatBytes(info.kvBytes)}`).join(', ');
+    opened.reporter.say(`KV cache of ${model.info.cacheTokens} positions in each model: ${sizes}.`);
     return {
       model,
       draft,
@@ -92,17 +107,18 @@ export async function closeWithDraft(opened: OpenedWithDraft): Promise<void> {
 
 /** On the backend of the model: two pools of threads would only be in each other's way. */
 async function openDraft(
-  { backend, prepared }: OpenedModel,
+  { backend, prepared, reporter }: OpenedModel,
   flags: AnsweringFlags,
   signal: AbortSignal,
 ): Promise<OpenedModel> {
-  const draft = await openModel(draftFlags(flags), signal, backend);
+  const options = { signal, backend, reporter };
+  const draft = await openModel(draftFlags(flags), options);
   const { contextLength, maxContextLength } = draft.prepared.info;
   const wanted = Math.min(prepared.info.contextLength, maxContextLength);
   if (wanted <= contextLength) return draft;
   // What it was made for is known only now.
   await draft.prepared.dispose();
-  return openModel({ ...draftFlags(flags), context: wanted }, signal, backend);
+  return openModel({ ...draftFlags(flags), context: wanted }, options);
 }
 
 /** `--context` and `--quantize` are about the model; the draft is loaded as it is stored. */

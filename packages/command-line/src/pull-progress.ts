@@ -1,6 +1,7 @@
 import type { HubOptions, PullProgress } from '@hearth/hub';
+import { type LoadReporter, terminalReporter } from './load-reporter.ts';
 import { printable } from './terminal/format.ts';
-import { byteProgress, type Progress } from './terminal/progress.ts';
+import type { Progress } from './terminal/progress.ts';
 
 const phaseLabels: Readonly<Record<PullProgress['phase'], string>> = {
   wait: 'Waiting for another process',
@@ -9,8 +10,14 @@ const phaseLabels: Readonly<Record<PullProgress['phase'], string>> = {
   verify: 'Verifying',
 };
 
-/** Shows a pull on standard error. Spread `options` into a hub call, and call `stop` when it has ended. */
-export function pullProgress(): { readonly options: Pick<HubOptions, 'onProgress' | 'onWarning'>; stop(): void } {
+/** Callbacks of a pull, and how to take its progress away. */
+export interface PullReport {
+  readonly options: Pick<HubOptions, 'onProgress' | 'onWarning'>;
+  stop(): void;
+}
+
+/** Shows a pull. Spread `options` into a hub call, and call `stop` when it has ended. */
+export function pullProgress(reporter: LoadReporter = terminalReporter): PullReport {
   let phase: string | undefined;
   let bar: Progress | undefined;
   const stop = () => {
@@ -24,14 +31,14 @@ export function pullProgress(): { readonly options: Pick<HubOptions, 'onProgress
         if (next !== phase) {
           stop();
           phase = next;
-          bar = byteProgress(`${phaseLabels[progress.phase]} ${printable(progress.file)}`);
+          bar = reporter.progress(`${phaseLabels[progress.phase]} ${printable(progress.file)}`);
         }
         if (progress.totalBytes !== undefined) bar?.update(progress.completedBytes, progress.totalBytes);
       },
       onWarning(warning) {
         stop();
         phase = undefined;
-        process.stderr.write(`${printable(warning.message)}\n`);
+        reporter.say(warning.message);
       },
     },
     stop,

@@ -60,7 +60,7 @@ Examples:
 }
 
 async function bench(flags: BenchFlags & ModelFlags, signal: AbortSignal): Promise<void> {
-  const opened = await openModel(flags, signal);
+  const opened = await openModel(flags, { signal });
   try {
     checkContext(flags, opened.prepared.info.contextLength);
     const probe = flags.roofline ? await openProbe(opened.backend.info) : null;

@@ -41,7 +41,7 @@ export function chatCommand(signal: AbortSignal): Command {
 }
 
 async function openChat(flags: ChatFlags, signal: AbortSignal): Promise<void> {
-  const opened = await openWithDraft(flags, signal);
+  const opened = await openWithDraft(flags, { signal });
   const { resolved, prepared } = opened;
   try {
     if (prepared.chatTemplate === null) {

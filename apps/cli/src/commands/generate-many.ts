@@ -21,7 +21,7 @@ class PromptsFailedError extends HearthError {
  */
 export async function generateMany(path: string, flags: GenerateFlags, signal: AbortSignal): Promise<void> {
   const prompts = (await readPrompts(path)).map(({ prompt, system = flags.system }) => ({ prompt, system }));
-  const opened = await openWithDraft(flags, signal);
+  const opened = await openWithDraft(flags, { signal });
   try {
     const { logprobs, stop, raw = false } = flags;
     // What cannot work is refused here, before the weights are loaded.

@@ -72,7 +72,7 @@ export async function generate(flags: GenerateFlags, signal: AbortSignal): Promi
   }
   if (flags.logprobs !== undefined && !flags.json) throw new UsageError('--logprobs needs --json.');
   const start = performance.now();
-  const opened = await openWithDraft(flags, signal);
+  const opened = await openWithDraft(flags, { signal });
   const { resolved, prepared } = opened;
   try {
     // What cannot work is refused here, before the weights are loaded.

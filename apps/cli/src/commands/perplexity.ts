@@ -47,7 +47,7 @@ async function run(flags: PerplexityFlags & ModelFlags, signal: AbortSignal): Pr
   const wanted = [flags, ...(flags.against ? [{ ...asStored, model: flags.against }] : [])];
   const opened: OpenedModel[] = [];
   try {
-    for (const each of wanted) opened.push(await openModel(each, signal));
+    for (const each of wanted) opened.push(await openModel(each, { signal }));
     const all = await opened[0]!.prepared.tokenizer.encode(text, { addBos: false, signal });
     const tokenIds = all.subarray(0, flags.tokens);
     const models = [];
