@@ -1,6 +1,7 @@
 import type { Route } from '../http/route.ts';
 import { healthRoute } from './health.ts';
 import { getModelRoute, listModelsRoute } from './models.ts';
+import { textRoutes } from './text/text-routes.ts';
 
 /** Everything that the server answers. */
-export const allRoutes: readonly Route[] = [healthRoute, listModelsRoute, getModelRoute];
+export const allRoutes: readonly Route[] = [healthRoute, listModelsRoute, getModelRoute, ...textRoutes];
