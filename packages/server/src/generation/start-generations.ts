@@ -21,17 +21,19 @@ export function startGenerations(
   { model }: ServedModel,
   { promptTokenIds, count, generate, startConstraint, cacheSalt = '' }: StartGenerationsOptions,
 ): Generation[] {
+  const watch = context.watchPrompt(promptTokenIds.length);
   return Array.from({ length: count }, (_, choiceIndex) => {
     const session = model.createSession({ tokenIds: promptTokenIds, cacheSalt });
     context.onEnd(() => void session.dispose());
     const constraint = startConstraint?.();
     context.onEnd(() => constraint?.dispose());
-    return session.generate({
+    const generation = session.generate({
       ...generate,
       ...(constraint && { constraint }),
       choiceIndex,
       signal: context.signal,
       timeoutMs: context.services.options.requestTimeoutMs,
     });
+    return watch.watch(generation);
   });
 }

@@ -1,13 +1,7 @@
 import type { Logger } from '../logger.ts';
 import type { ServedModel } from '../models/served-model.ts';
+import { PromptWatch, type RequestUsage } from '../observe/prompt-watch.ts';
 import type { Services } from '../services.ts';
-
-/** Tokens of one request, for its log line. */
-export interface RequestUsage {
-  readonly promptTokens: number;
-  readonly cachedTokens: number;
-  readonly completionTokens: number;
-}
 
 export interface RequestContextOptions {
   readonly services: Services;
@@ -29,9 +23,15 @@ export class RequestContext {
   readonly requestId: string;
   readonly params: Readonly<Record<string, string>>;
   readonly log: Logger;
+  /** Of the clock `performance.now()`. */
+  readonly startedAt = performance.now();
   /** Set by whoever knows, for log and metrics. */
   model: string | undefined;
+  /** Set where it is not the sum of the texts that are watched. */
   usage: RequestUsage | undefined;
+  /** Of the answer, as far as it is known. */
+  status = 200;
+  readonly watches: PromptWatch[] = [];
   /** Why a stream that had begun broke off, for log and metrics. */
   error: unknown;
   /** Whether the answer goes on after the handler has returned. */
@@ -68,6 +68,15 @@ export class RequestContext {
     this.onEnd(release);
     this.model = served.name;
     return served;
+  }
+
+  /** Has the texts that will follow a prompt counted and timed, for log and metrics. */
+  watchPrompt(numPromptTokens: number): PromptWatch {
+    const { model } = this;
+    const onGap = model === undefined ? undefined : this.services.metrics.gapsOf(model);
+    const watch = new PromptWatch(numPromptTokens, onGap);
+    this.watches.push(watch);
+    return watch;
   }
 
   /** Has `cleanup` called at the end, last one first; at once if the end has come. */

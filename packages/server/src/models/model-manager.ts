@@ -20,9 +20,19 @@ export interface ModelLease {
 
 export type ModelState = 'unloaded' | 'loading' | 'loaded';
 
+/** A model that can be asked for, as it is at this moment. */
+export interface ListedModel {
+  readonly name: string;
+  readonly aliases: readonly string[];
+  readonly state: ModelState;
+  /** What its last load took; undefined before the first. */
+  readonly loadSeconds: number | undefined;
+}
+
 interface Slot {
   readonly definition: ModelDefinition;
   state: ModelState;
+  loadSeconds: number | undefined;
   numLeases: number;
   /** The load that runs or has run. */
   load: Promise<ServedModel> | undefined;
@@ -46,6 +56,7 @@ export class ModelManager {
     this.#slots = options.models.map((definition) => ({
       definition,
       state: 'unloaded',
+      loadSeconds: undefined,
       numLeases: 0,
       load: undefined,
       served: undefined,
@@ -60,11 +71,12 @@ export class ModelManager {
   }
 
   /** Every model once, with its other names. */
-  list(): readonly { readonly name: string; readonly aliases: readonly string[]; readonly state: ModelState }[] {
-    return this.#slots.map(({ definition, state }) => ({
+  list(): readonly ListedModel[] {
+    return this.#slots.map(({ definition, state, loadSeconds }) => ({
       name: definition.name,
       aliases: definition.aliases ?? [],
       state,
+      loadSeconds,
     }));
   }
 
@@ -133,7 +145,8 @@ export class ModelManager {
       const served = new ServedModel(name, await slot.definition.load({ signal }));
       slot.served = served;
       slot.state = 'loaded';
-      logger.info({ model: name, milliseconds: Math.round(performance.now() - startedAt) }, 'model loaded');
+      slot.loadSeconds = (performance.now() - startedAt) / 1000;
+      logger.info({ model: name, milliseconds: Math.round(slot.loadSeconds * 1000) }, 'model loaded');
       return served;
     } catch (error) {
       slot.load = undefined;
