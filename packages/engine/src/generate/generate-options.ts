@@ -63,6 +63,7 @@ export interface GenerationPlan {
   readonly stop: readonly string[];
   readonly stopTokenIds: ReadonlySet<number>;
   readonly mask: ((completionTokenIds: readonly number[]) => TokenMask | undefined) | undefined;
+  readonly constraint: TokenConstraint | undefined;
   readonly profile: boolean;
   readonly speculation: SpeculationOptions | undefined;
   readonly priority: number;
@@ -91,7 +92,7 @@ export interface SessionFacts {
  */
 export function planGeneration(options: GenerateOptions, session: SessionFacts): GenerationPlan {
   const { maxTokens = null, stop = [], stopTokenIds = [], ignoreEos = false, mask, profile = false } = options;
-  const { speculation, priority = 0, timeoutMs } = options;
+  const { constraint, speculation, priority = 0, timeoutMs } = options;
   if (session.length === 0) {
     throw new InvalidArgumentError('The session is empty. Extend it with a prompt, at least its start token, first.');
   }
@@ -106,6 +107,12 @@ export function planGeneration(options: GenerateOptions, session: SessionFacts):
   }
   if (typeof ignoreEos !== 'boolean') throw invalid('ignoreEos', 'true or false', ignoreEos);
   if (mask !== undefined && typeof mask !== 'function') throw invalid('mask', 'a function', mask);
+  if (constraint !== undefined && typeof constraint?.nextMasks !== 'function') {
+    throw invalid('constraint', 'an object with a method nextMasks', constraint);
+  }
+  if (mask && constraint) {
+    throw new InvalidArgumentError('mask and constraint both say which tokens may come next: give one of them.');
+  }
 
   if (!Number.isFinite(priority)) throw invalid('priority', 'a number', priority);
   if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= mostTimerMs)) {
@@ -121,6 +128,7 @@ export function planGeneration(options: GenerateOptions, session: SessionFacts):
     stop: typeof stop === 'string' ? [stop] : stop,
     stopTokenIds: new Set([...(ignoreEos ? [] : session.eosTokenIds), ...stopTokenIds]),
     mask,
+    constraint,
     profile,
     speculation: speculation === false ? undefined : (speculation ?? session.speculation),
     priority,
@@ -136,6 +144,7 @@ function withoutOwnOptions(options: GenerateOptions): SamplingParams {
     stopTokenIds,
     ignoreEos,
     mask,
+    constraint,
     profile,
     speculation,
     priority,

@@ -1,13 +1,15 @@
 import { noTokenAllowed, type RowOutput, type TokenMask } from '@hearth/core';
-import { checkTokenMask, createSampler, NoTokenAllowedError, type Sample, type Sampler } from '@hearth/sampler';
+import { createSampler, NoTokenAllowedError, type Sample, type Sampler } from '@hearth/sampler';
 import type { SpeculationStats, Speculator } from '@hearth/speculative';
 import type { GenerationProfiler } from '../profile/op-profiler.ts';
 import type { Task, TaskRows } from '../schedule/task.ts';
 import type { Sequence } from '../session/sequence.ts';
 import { Completion, type CompletionEnd, type StreamingDetokenizer } from './completion.ts';
+import { ConstraintMasks } from './constraint-masks.ts';
 import type { GenerationPlan } from './generate-options.ts';
 import type { FinishReason, GenerateEvent, GenerateResult } from './generation.ts';
 import { GenerationClock } from './generation-clock.ts';
+import { ownMask } from './own-mask.ts';
 
 export interface GenerationTaskOptions {
   readonly sequence: Sequence;
@@ -50,6 +52,7 @@ export class GenerationTask implements Task {
   #proposedAt = -1;
   #isProposing = false;
   #mask: { readonly length: number; readonly mask: TokenMask | undefined } | undefined;
+  readonly #constraint: ConstraintMasks | undefined;
 
   /** @throws InvalidArgumentError for sampling parameters or stop strings that make no sense */
   constructor(options: GenerationTaskOptions) {
@@ -62,6 +65,7 @@ export class GenerationTask implements Task {
     this.#sampler = createSampler(plan.sampling, { vocabSize });
     this.#samplesInStep = options.samplesInStep && this.#sampler.sampleRow(emptyHistory) !== undefined;
     this.#speculator = options.speculator;
+    this.#constraint = plan.constraint && new ConstraintMasks(plan.constraint, vocabSize);
     this.#completion = new Completion({ detokenizer, ...plan });
     this.#promptTokenIds = Int32Array.from(sequence.tokenIds);
     if (profiler) {
@@ -80,7 +84,8 @@ export class GenerationTask implements Task {
   }
 
   get proposals(): readonly number[] {
-    return this.#proposals;
+    const numAllowed = this.#constraint?.numAllowedGuesses(this.#completion.tokenIds.length);
+    return numAllowed === undefined ? this.#proposals : this.#proposals.slice(0, numAllowed);
   }
 
   get isDone(): boolean {
@@ -107,6 +112,12 @@ export class GenerationTask implements Task {
     return this.#awaitProposals(proposals, length);
   }
 
+  /** The guesses that are there when its masks are asked for are those that may run. */
+  getReady(): Promise<void> | undefined {
+    if (this.#completion.end) return undefined;
+    return this.#constraint?.ask(this.#completion.tokenIds, this.#proposals);
+  }
+
   /** Guesses that come too late, when the text has gone on without them, are of no use. */
   async #awaitProposals(proposals: Promise<readonly number[]>, length: number): Promise<void> {
     try {
@@ -120,18 +131,21 @@ export class GenerationTask implements Task {
   }
 
   /**
-   * Sampled in the step where that is possible. A mask is asked for one token at a time, so with one the rows after guesses
-   * are sampled here, one after the other. Both choose the same.
+   * Sampled in the step where that is possible. A mask function is asked for one token at a time, so with one the rows after
+   * guesses are sampled here, one after the other. Both choose the same.
    */
   rowOutput(index: number): RowOutput {
+    // Asked also where sampling is done here, as it throws what the constraint has failed with.
+    const constrained = this.#constraint?.at(index);
     if (!this.#isInStep(index)) return { kind: 'logits' };
     const history = this.#history(this.#proposals.slice(0, index));
-    return { kind: 'sample', ...this.#sampler.sampleRow(history, { mask: this.#maskNow() })! };
+    return { kind: 'sample', ...this.#sampler.sampleRow(history, { mask: constrained ?? this.#maskNow() })! };
   }
 
   /** As the row refers to the tokens of the completion, it is that of the next step once the token has been added to them. */
   nextRowOutput(): RowOutput | undefined {
-    const isUnknown = this.#speculator || this.#options.plan.mask || this.#completion.end;
+    const { plan } = this.#options;
+    const isUnknown = this.#speculator || plan.mask || plan.constraint || this.#completion.end;
     return isUnknown ? undefined : this.rowOutput(0);
   }
 
@@ -201,7 +215,8 @@ export class GenerationTask implements Task {
       if (tokenId === noTokenAllowed) throw new NoTokenAllowedError(this.#options.vocabSize);
       return { tokenId };
     }
-    return this.#sampler.sample(rows.logits(row), this.#history([]), { mask: this.#maskNow() });
+    const mask = this.#constraint ? this.#constraint.at(row) : this.#maskNow();
+    return this.#sampler.sample(rows.logits(row), this.#history([]), { mask });
   }
 
   #isInStep(row: number): boolean {
@@ -234,14 +249,4 @@ export class GenerationTask implements Task {
     const text = this.#completion.push(sample.tokenId);
     this.#options.emit({ type: 'text-delta', text, index: this.#samples.length - 1, ...sample });
   }
-}
-
-/**
- * A copy: the caller may use the same array for its next mask before this one has been looked at.
- * @throws InvalidArgumentError when it is no mask for the vocabulary
- */
-function ownMask(mask: TokenMask | undefined, vocabSize: number): TokenMask | undefined {
-  if (mask === undefined) return undefined;
-  checkTokenMask(mask, vocabSize);
-  return mask.slice();
 }

@@ -106,6 +106,17 @@ export class Scheduler {
     return pending.length > 0 ? Promise.all(pending) : undefined;
   }
 
+  /** Has every running task get ready: how many can go on, and those that cannot yet, with what they wait for. */
+  getReady(): { readonly numReady: number; readonly waiting: ReadonlyMap<Task, Promise<void>> } {
+    const waiting = new Map<Task, Promise<void>>();
+    const running = this.#running.all();
+    for (const { task } of running) {
+      const ready = task.getReady?.();
+      if (ready) waiting.set(task, ready);
+    }
+    return { numReady: running.length - waiting.size, waiting };
+  }
+
   /** Admits who can be, and chooses the next step. */
   plan(): StepPlan {
     // Those that are admitted have looked for theirs.
@@ -113,7 +124,7 @@ export class Scheduler {
     this.#admit();
     const all = this.#running.all();
     const ended: { task: Task; error?: Error }[] = all.filter(({ task }) => task.isDone).map(({ task }) => ({ task }));
-    const atWork = all.filter(({ task }) => !task.isDone);
+    const atWork = all.filter(({ task }) => !task.isDone && !task.getReady?.());
     const { sharesPrefixes, blockSize } = this.#options;
     const running = sharesPrefixes ? withoutFollowers(atWork, blockSize) : atWork;
     const grants = divideBudget(

@@ -26,6 +26,11 @@ export interface Task {
 
   /** Makes new proposals, where the task has a source of them; the next step waits for them for a while. Never rejects. */
   propose?(): Promise<void> | undefined;
+  /**
+   * Starts to get what it needs before it can go on, with the proposals that it has by now. Resolves when it is there; until
+   * then the task is left out of steps. Undefined: it can go on. Never rejects; what went wrong is thrown by `rowOutput`.
+   */
+  getReady?(): Promise<void> | undefined;
   /** How row `index`, counted from `outputFrom`, is to be reduced. */
   rowOutput(index: number): RowOutput;
   /**

@@ -16,7 +16,7 @@ export type LoopKind = 'overlapped' | 'simple';
 export interface LoopParts {
   readonly scheduler: Scheduler;
   readonly runner: StepRunner;
-  /** Has proposals made, and waits for them for a while. */
+  /** Has proposals made, and waits for them for a while; then for tasks that cannot go on yet. */
   propose(): Promise<void>;
   /** Undefined when there is nothing to run. */
   plan(): PreparedStep | undefined;
@@ -36,6 +36,12 @@ export interface TaskLoopOptions {
   readonly onStep?: (() => void) | undefined;
 }
 
+/**
+ * How long the others wait for a task that cannot go on yet, in milliseconds: about a step. Masks of a grammar come in less
+ * than one; who takes longer, misses a step.
+ */
+const readyPatienceMs = 15;
+
 /** Takes tasks, and runs steps as long as there are any. */
 export class TaskLoop {
   readonly #scheduler: Scheduler;
@@ -44,6 +50,10 @@ export class TaskLoop {
   readonly #patienceMs: number;
   readonly #settlers = new Map<Task, (failure: Failure | undefined) => void>();
   #draining: Promise<void> | undefined;
+  /** Those that the others have waited for in vain. */
+  readonly #slow = new WeakSet<Task>();
+  /** Called when a task has come or gone. */
+  #onChange: (() => void) | undefined;
 
   constructor({ kind, patienceMs, ...options }: TaskLoopOptions) {
     this.#scheduler = options.scheduler;
@@ -68,6 +78,7 @@ export class TaskLoop {
     if (signal.aborted) return Promise.reject(new AbortError(undefined, { cause: signal.reason }));
     if (task.isDone) return Promise.resolve();
     this.#scheduler.add(task);
+    this.#onChange?.();
     const done = new Promise<void>((resolve, reject) => {
       const abort = () => {
         this.#end(task, { error: new AbortError(undefined, { cause: signal.reason }) });
@@ -113,13 +124,28 @@ export class TaskLoop {
 
   async #propose(): Promise<void> {
     const proposing = this.#scheduler.propose();
-    if (!proposing) return;
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#patienceMs);
-    });
-    await Promise.race([proposing, patience]);
-    clearTimeout(timer);
+    if (proposing) await atMost(this.#patienceMs, proposing);
+    await this.#awaitReady();
+  }
+
+  async #awaitReady(): Promise<void> {
+    const { numReady, waiting } = this.#scheduler.getReady();
+    if (waiting.size === 0) return;
+    if (numReady === 0 && this.#scheduler.numWaiting === 0) {
+      // Nobody can go on: until one can, comes or goes.
+      const changed = new Promise<void>((resolve) => {
+        this.#onChange = resolve;
+      });
+      await Promise.race([...waiting.values(), changed]);
+      this.#onChange = undefined;
+      return;
+    }
+    const worthwhile = [...waiting].filter(([task]) => numReady === 0 || !this.#slow.has(task));
+    if (worthwhile.length > 0) await atMost(readyPatienceMs, Promise.all(worthwhile.map(([, ready]) => ready)));
+    for (const [task] of waiting) {
+      if (task.getReady?.()) this.#slow.add(task);
+      else this.#slow.delete(task);
+    }
   }
 
   #plan(): PreparedStep | undefined {
@@ -148,6 +174,7 @@ export class TaskLoop {
 
   #end(task: Task, failure: Failure | undefined): void {
     this.#scheduler.remove(task);
+    this.#onChange?.();
     this.#settle(task, failure);
   }
 
@@ -155,4 +182,14 @@ export class TaskLoop {
     this.#settlers.get(task)?.(failure);
     this.#settlers.delete(task);
   }
+}
+
+/** Waits for something, but not for longer than so many milliseconds. */
+async function atMost(milliseconds: number, something: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  await Promise.race([something, patience]);
+  clearTimeout(timer);
 }

@@ -38,6 +38,8 @@ export interface Request {
   };
   readonly logprobs: number | undefined;
   readonly mask: 'none' | 'thirds' | 'sometimes';
+  /** Whether the masks are awaited, as those of a grammar, instead of asked for. */
+  readonly awaitsMasks: boolean;
   readonly end: { readonly kind: 'model' | 'ignoreEos' | 'stopText' | 'stopToken'; readonly at: number };
   readonly priority: number;
   readonly speculation: Guesses;
@@ -100,6 +102,7 @@ const request: fc.Arbitrary<Request> = fc.record({
   sampling,
   logprobs: fc.constantFrom(undefined, 0, 3),
   mask: fc.constantFrom('none', 'none', 'thirds', 'sometimes'),
+  awaitsMasks: fc.boolean(),
   end: fc.record({
     kind: fc.constantFrom('model', 'ignoreEos', 'ignoreEos', 'stopText', 'stopToken'),
     at: fc.double({ min: 0, max: 0.99, noNaN: true }),

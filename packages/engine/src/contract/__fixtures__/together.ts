@@ -5,10 +5,12 @@ import type { Proposer, SpeculationOptions } from '@hearth/speculative';
 import { draftModel, promptLookup } from '@hearth/speculative';
 import { expect, vi } from 'vitest';
 import { CacheExhaustedError } from '../../errors.ts';
+import type { GenerateOptions } from '../../generate/generate-options.ts';
 import type { GenerateResult } from '../../generate/generation.ts';
 import type { Model } from '../../model/model.ts';
 import type { Session } from '../../session/session.ts';
-import type { Client, Guesses } from './client.ts';
+import { awaitedMasks } from './awaited-masks.ts';
+import type { Client, Guesses, Request } from './client.ts';
 import type { Step } from './solo.ts';
 
 /** Models that guess for the one under test. */
@@ -115,12 +117,17 @@ async function generate(
 ): Promise<void> {
   const { length } = session;
   const generation = session.generate({
-    ...options,
+    ...withMasks(options, request),
     speculation: speculationOf(request.speculation, solo, length, drafts),
   });
   const result = await generation.result;
   expect(answerOf(result, request.logprobs)).toEqual(answerOf(solo, request.logprobs));
   expect(session.tokenIds.slice(length)).toEqual(solo.tokenIds);
+}
+
+function withMasks(options: GenerateOptions, { awaitsMasks }: Request): GenerateOptions {
+  const { mask, ...others } = options;
+  return mask && awaitsMasks ? { ...others, constraint: awaitedMasks(mask) } : options;
 }
 
 /** What came before the end is the beginning of the solo answer. It is cut off again, so that what follows can be told. */
@@ -130,7 +137,7 @@ async function generateAndCancel(session: Session, step: GenerateStep, drafts: D
   const { how, after } = request.cancel!;
   const controller = new AbortController();
   const generation = session.generate({
-    ...options,
+    ...withMasks(options, request),
     signal: controller.signal,
     speculation: speculationOf(request.speculation, solo, length, drafts),
   });
