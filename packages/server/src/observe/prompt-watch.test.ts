@@ -11,7 +11,8 @@ beforeEach(async () => {
 
 afterEach(() => fake.model.dispose());
 
-const start = (maxTokens = 4) => fake.model.createSession({ tokenIds: promptTokenIds }).generate({ maxTokens });
+const start = (maxTokens = 4) =>
+  fake.model.createSession({ tokenIds: promptTokenIds }).generate({ maxTokens, temperature: 0 });
 
 describe('PromptWatch', () => {
   it('hands every token on, and tells when the first came and what was between two', async () => {
@@ -39,7 +40,7 @@ describe('PromptWatch', () => {
     const watch = new PromptWatch(3);
     const controller = new AbortController();
     const session = fake.model.createSession({ tokenIds: promptTokenIds });
-    const generation = watch.watch(session.generate({ maxTokens: 100, signal: controller.signal }));
+    const generation = watch.watch(session.generate({ maxTokens: 100, temperature: 0, signal: controller.signal }));
     const read = async () => {
       let numRead = 0;
       for await (const _ of generation) {
