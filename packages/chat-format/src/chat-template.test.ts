@@ -206,6 +206,7 @@ describe('choice and loading (B31)', () => {
   it('takes the template for tools when there are tools', async () => {
     const template = await loadChatTemplate(source);
     open.push(template);
+    expect(template.source).toEqual(source);
     expect((await template.render(request('x'))).text).toBe('DEF:x');
     expect((await template.render(request('x', { tools: [] }))).text).toBe('DEF:x');
     expect((await template.render(request('x', { tools: [{}, {}] }))).text).toBe('TOOL:2');

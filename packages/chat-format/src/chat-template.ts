@@ -90,7 +90,7 @@ export async function loadChatTemplate(
 export class ChatTemplate {
   /** Where the template stands: a file or a key. */
   readonly origin: string;
-  /** What it was loaded from. */
+  /** What it was loaded from. Its texts tell, for one, what a model writes its tool calls in (`detectToolCallStyle`). */
   readonly source: ChatTemplateSource;
   readonly #specialTokens: readonly string[];
   readonly #trusted: Readonly<Record<string, string>>;

@@ -2,11 +2,21 @@ import type { ChatTemplateSource, RenderedChat, RenderRequest, Segment } from '@
 import { DisposedError, throwIfAborted } from '@hearth/core';
 import type { ModelChatTemplate } from '../chat/render-chat.ts';
 
+/** What the fake template does, in the language of templates. */
+const chatml =
+  "{{ '<s>' }}{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>' + '\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+
 /** ChatML with a start token, without a worker: `<s><|im_start|>user\nhi<|im_end|>\n…`. */
 export class FakeChatTemplate implements ModelChatTemplate {
-  readonly origin = 'fake';
-  readonly source: ChatTemplateSource = { origin: 'fake' };
+  readonly origin: string;
+  /** Not rendered: it is there for whoever tells styles of calls and reasoning by it. */
+  readonly source: ChatTemplateSource;
   isDisposed = false;
+
+  constructor(source: ChatTemplateSource = { origin: 'fake', template: chatml }) {
+    this.source = source;
+    this.origin = source.origin;
+  }
 
   async warmUp(): Promise<void> {}
 
