@@ -32,6 +32,11 @@ export interface GenerateOptions extends SamplingParams {
   /** Go on past the model's own end of text tokens. For measurements. */
   readonly ignoreEos?: boolean | undefined;
   /**
+   * Special tokens whose text is to appear in the text: markers of tool calls and reasoning, as a rule. Default: none does.
+   * The token that ends the generation never does.
+   */
+  readonly showSpecialTokens?: readonly number[] | undefined;
+  /**
    * Which tokens may come next, asked before each one with the tokens of the completion so far (the array itself, which
    * grows). Undefined allows all. The mask is copied, so it may be the same array each time. For grammars.
    */
@@ -62,6 +67,7 @@ export interface GenerationPlan {
   readonly maxTokens: number;
   readonly stop: readonly string[];
   readonly stopTokenIds: ReadonlySet<number>;
+  readonly showSpecialTokens: ReadonlySet<number>;
   readonly mask: ((completionTokenIds: readonly number[]) => TokenMask | undefined) | undefined;
   readonly constraint: TokenConstraint | undefined;
   readonly profile: boolean;
@@ -92,7 +98,7 @@ export interface SessionFacts {
  */
 export function planGeneration(options: GenerateOptions, session: SessionFacts): GenerationPlan {
   const { maxTokens = null, stop = [], stopTokenIds = [], ignoreEos = false, mask, profile = false } = options;
-  const { constraint, speculation, priority = 0, timeoutMs } = options;
+  const { showSpecialTokens = [], constraint, speculation, priority = 0, timeoutMs } = options;
   if (session.length === 0) {
     throw new InvalidArgumentError('The session is empty. Extend it with a prompt, at least its start token, first.');
   }
@@ -100,11 +106,8 @@ export function planGeneration(options: GenerateOptions, session: SessionFacts):
     throw invalid('maxTokens', 'a whole number from 0, or null for the rest of the context', maxTokens);
   }
   if (typeof stop !== 'string' && !Array.isArray(stop)) throw invalid('stop', 'a string or an array of strings', stop);
-  if (!Array.isArray(stopTokenIds)) throw invalid('stopTokenIds', 'an array of token ids', stopTokenIds);
-  for (const id of stopTokenIds) {
-    if (Number.isInteger(id) && id >= 0 && id < session.vocabSize) continue;
-    throw invalid('stopTokenIds', `token ids from 0 to ${session.vocabSize - 1}`, id);
-  }
+  checkTokenIds('stopTokenIds', stopTokenIds, session.vocabSize);
+  checkTokenIds('showSpecialTokens', showSpecialTokens, session.vocabSize);
   if (typeof ignoreEos !== 'boolean') throw invalid('ignoreEos', 'true or false', ignoreEos);
   if (mask !== undefined && typeof mask !== 'function') throw invalid('mask', 'a function', mask);
   if (constraint !== undefined && typeof constraint?.nextMasks !== 'function') {
@@ -127,6 +130,7 @@ export function planGeneration(options: GenerateOptions, session: SessionFacts):
     maxTokens: maxTokens !== null && maxTokens < room ? maxTokens : Math.min(room, cacheRoom),
     stop: typeof stop === 'string' ? [stop] : stop,
     stopTokenIds: new Set([...(ignoreEos ? [] : session.eosTokenIds), ...stopTokenIds]),
+    showSpecialTokens: new Set(showSpecialTokens),
     mask,
     constraint,
     profile,
@@ -143,6 +147,7 @@ function withoutOwnOptions(options: GenerateOptions): SamplingParams {
     stop,
     stopTokenIds,
     ignoreEos,
+    showSpecialTokens,
     mask,
     constraint,
     profile,
@@ -153,6 +158,14 @@ function withoutOwnOptions(options: GenerateOptions): SamplingParams {
     ...sampling
   } = options;
   return sampling;
+}
+
+function checkTokenIds(option: string, ids: readonly number[], vocabSize: number): void {
+  if (!Array.isArray(ids)) throw invalid(option, 'an array of token ids', ids);
+  for (const id of ids) {
+    if (Number.isInteger(id) && id >= 0 && id < vocabSize) continue;
+    throw invalid(option, `token ids from 0 to ${vocabSize - 1}`, id);
+  }
 }
 
 function invalid(option: string, expected: string, value: unknown): InvalidArgumentError {

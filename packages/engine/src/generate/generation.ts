@@ -7,7 +7,7 @@ export interface TextDelta {
   readonly type: 'text-delta';
   /**
    * The text that this token made safe to show. Empty while a character or a stop string may be unfinished, and for
-   * special tokens. The deltas of a generation joined are its text.
+   * special tokens, but for those of `showSpecialTokens`. The deltas of a generation joined are its text.
    */
   readonly text: string;
   readonly tokenId: number;

@@ -41,6 +41,25 @@ describe('Model', () => {
     }
   });
 
+  it('shows the special tokens that it is asked to, and never the one that ends', async () => {
+    const { imStart, imEnd, bos } = fakeTokens;
+    const reply = [65, imStart, 66, bos, imEnd];
+    const { model } = await setUp({ next: (context) => reply[context.length - 2] ?? 67 });
+    const generate = (showSpecialTokens?: number[]) =>
+      model.createSession({ tokenIds: [1, 2] }).generate({ ...greedy, showSpecialTokens }).result;
+    expect((await generate()).text).toBe('AB');
+    expect((await generate([imStart])).text).toBe('A<|im_start|>B');
+    const all = await generate([imStart, bos, imEnd]);
+    expect(all).toMatchObject({ text: 'A<|im_start|>B<s>', finishReason: 'stop', stopTokenId: imEnd });
+    const { stopSequence, text } = await model
+      .createSession({ tokenIds: [1, 2] })
+      .generate({ ...greedy, showSpecialTokens: [imStart], stop: 'im_start|>B' }).result;
+    expect([stopSequence, text]).toEqual(['im_start|>B', 'A<|']);
+    for (const showSpecialTokens of [[-1], [1.5], [fakeTokens.vocabSize], 'x' as never]) {
+      expect(() => model.createSession({ tokenIds: [1] }).generate({ showSpecialTokens })).toThrow(/showSpecialTokens/);
+    }
+  });
+
   it('ends running generations and prefills with a DisposedError', async () => {
     const { model, backend } = await setUp({ next: hashScript() });
     const generating = model.createSession({ tokenIds: [1] }).generate(greedy);

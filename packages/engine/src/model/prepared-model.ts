@@ -183,7 +183,8 @@ export class PreparedModel {
         weightDtypes: program.weights.map(({ name }) => recodings.get(name) ?? sources.get(name)!.dtype),
         samplesInStep: backend.info.canSampleInStep,
         // A completion goes on from the prompt, so a blank at its start is a blank.
-        createDetokenizer: () => tokenizer.createDetokenizer({ skipSpecialTokens: true, isStart: false }),
+        createDetokenizer: (keepSpecialTokens) =>
+          tokenizer.createDetokenizer({ skipSpecialTokens: true, keepSpecialTokens, isStart: false }),
       });
       const info: ModelInfo = {
         ...this.info,

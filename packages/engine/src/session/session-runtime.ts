@@ -44,7 +44,8 @@ export interface SessionRuntimeOptions {
   readonly speculation: SpeculationOptions | undefined;
   /** The model, for those who guess its tokens. */
   readonly speculationTarget: TargetModel | undefined;
-  createDetokenizer(): StreamingDetokenizer;
+  /** For a completion: special tokens have no text, but for those that are to be shown. */
+  createDetokenizer(shownSpecialTokens: ReadonlySet<number>): StreamingDetokenizer;
 }
 
 /** What the sessions of one model share: the executable with its blocks, and the loop that runs it. */
@@ -87,7 +88,7 @@ export function createSessionRuntime(executable: Executable, options: SessionRun
   });
   const runtime: SessionRuntime = {
     ...options,
-    createDetokenizer: () => options.createDetokenizer(),
+    createDetokenizer: (shownSpecialTokens) => options.createDetokenizer(shownSpecialTokens),
     executable,
     scheduler,
     loop: new TaskLoop({

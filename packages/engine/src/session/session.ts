@@ -183,7 +183,7 @@ export class Session {
       plan,
       vocabSize: runtime.vocabSize,
       samplesInStep: runtime.samplesInStep,
-      detokenizer: runtime.createDetokenizer(),
+      detokenizer: runtime.createDetokenizer(plan.showSpecialTokens),
       profiler: plan.profile ? new GenerationProfiler(runtime.program, runtime.storageTypes) : undefined,
       speculator: plan.speculation && new Speculator(plan.speculation, runtime.speculationTarget),
       emit: (event) => stream.push(event),

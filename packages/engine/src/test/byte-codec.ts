@@ -14,17 +14,31 @@ export const fakeSpecialTokens: Readonly<Record<string, number>> = {
   '<|im_end|>': fakeTokens.imEnd,
 };
 
+function literalOf(tokenId: number): string {
+  return Object.entries(fakeSpecialTokens).find(([, id]) => id === tokenId)?.[0] ?? '';
+}
+
 /** The UTF-8 bytes of a text as ids of the fake vocabulary. */
 export function bytesOf(text: string): number[] {
   return [...new TextEncoder().encode(text)];
 }
 
-/** Bytes to text as they come, whole characters only. Ids that are no byte have no text. */
+/** Bytes to text as they come, whole characters only. Control tokens have a text when it was made with them, others none. */
 export class ByteDetokenizer implements StreamingDetokenizer {
   readonly #decoder = new TextDecoder();
+  readonly #shownSpecialTokens: ReadonlySet<number>;
+
+  constructor(shownSpecialTokens: ReadonlySet<number> = new Set()) {
+    this.#shownSpecialTokens = shownSpecialTokens;
+  }
 
   push(tokenId: number): string {
-    return tokenId < 256 ? this.#decoder.decode(Uint8Array.of(tokenId), { stream: true }) : '';
+    return this.#decoder.decode(Uint8Array.from(this.#bytesOf(tokenId)), { stream: true });
+  }
+
+  #bytesOf(tokenId: number): readonly number[] {
+    if (tokenId < 256) return [tokenId];
+    return this.#shownSpecialTokens.has(tokenId) ? bytesOf(literalOf(tokenId)) : [];
   }
 
   flush(): string {

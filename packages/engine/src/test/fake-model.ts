@@ -49,7 +49,8 @@ export async function createFakeModel(
     eosTokenIds: new Set(tokenizer.eosTokenIds),
     ...fakeRuntimeOptions({ maxTokensPerStep, maxOutputRows }),
     speculationTarget: { info: { vocabSize }, tokenizer },
-    createDetokenizer: () => tokenizer.createDetokenizer(),
+    createDetokenizer: (keepSpecialTokens) =>
+      tokenizer.createDetokenizer({ skipSpecialTokens: true, keepSpecialTokens }),
   });
   const model = new Model({
     info: {

@@ -34,7 +34,7 @@ export async function fakeSessions(
     eosTokenIds: new Set([fakeTokens.eos]),
     ...fakeRuntimeOptions({ maxTokensPerStep, maxOutputRows }),
     samplesInStep: canSampleInStep,
-    createDetokenizer: () => new ByteDetokenizer(),
+    createDetokenizer: (shown) => new ByteDetokenizer(shown),
     ...runtimeOptions,
   });
   return { backend, runtime };

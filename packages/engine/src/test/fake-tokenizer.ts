@@ -42,14 +42,14 @@ export class FakeTokenizer implements ModelTokenizer {
     return Int32Array.from(wantsBos && ids[0] !== fakeTokens.bos ? [fakeTokens.bos, ...ids] : ids);
   }
 
-  decode(ids: ArrayLike<number>, _options?: DecodeOptions): string {
-    const detokenizer = this.createDetokenizer();
+  decode(ids: ArrayLike<number>, options?: DecodeOptions): string {
+    const detokenizer = this.createDetokenizer(options);
     return Array.from(ids, (id) => detokenizer.push(id)).join('') + detokenizer.flush();
   }
 
-  createDetokenizer(_options?: DecodeOptions): ByteDetokenizer {
+  createDetokenizer({ skipSpecialTokens = false, keepSpecialTokens }: DecodeOptions = {}): ByteDetokenizer {
     if (this.isDisposed) throw new DisposedError('tokenizer');
-    return new ByteDetokenizer();
+    return new ByteDetokenizer(skipSpecialTokens ? keepSpecialTokens : new Set(Object.values(fakeSpecialTokens)));
   }
 
   tokenBytes(id: number): Uint8Array<ArrayBuffer> {

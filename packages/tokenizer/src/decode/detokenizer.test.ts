@@ -129,4 +129,19 @@ describe('a special token', () => {
     expect(decode(tokensOf(file), [261], {})).toBe('café');
     expect(decode(tokensOf(file), [261], { skipSpecialTokens: true })).toBe('');
   });
+
+  it('stays when it is one to keep, at once and in a stream, beside others that are left out', () => {
+    const tokens = tokensOf(byteTokenizerJson());
+    const special = Array.from({ length: numRows }, (_, id) => id).filter((id) => tokens.isSpecial(id));
+    const [kept, other] = special as [number, number];
+    const literal = decode(tokens, [kept], {});
+    expect([literal, decode(tokens, [other], {})]).not.toContain('');
+    // A kept one within a character ends it, like any text.
+    const ids = [97, kept, other, 0xc3, kept, 98];
+    const options = { skipSpecialTokens: true, keepSpecialTokens: new Set([kept]) };
+    expect(decode(tokens, ids, options)).toBe(`a${literal}\ufffd${literal}b`);
+    expect(stream(tokens, ids, options).join('')).toBe(decode(tokens, ids, options));
+    // It says what is not left out, so alone it changes nothing.
+    expect(decode(tokens, ids, { keepSpecialTokens: new Set([kept]) })).toBe(decode(tokens, ids, {}));
+  });
 });

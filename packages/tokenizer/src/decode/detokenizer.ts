@@ -4,6 +4,8 @@ import type { TokenBytes } from './token-bytes.ts';
 export interface DecodeOptions {
   /** Leaves special tokens out of the text. Default false. */
   skipSpecialTokens?: boolean;
+  /** Special tokens that stay in the text when the others are left out. Default none. */
+  keepSpecialTokens?: ReadonlySet<number> | undefined;
   /**
    * Whether the ids begin a text, so that the blank which encoding puts before it is taken away again (SentencePiece
    * models). Set it to false for ids that go on from other text. Default true.
@@ -50,13 +52,13 @@ export class StartTrimmer {
 }
 
 export function createDetokenizer(tokens: TokenBytes, options: DecodeOptions): Detokenizer {
-  const { skipSpecialTokens = false, isStart = true } = options;
+  const { isStart = true } = options;
   // Invalid bytes become U+FFFD, one for each part that could not be continued, as in Rust and the web platform.
   const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
   let trimmer = new StartTrimmer(tokens, isStart);
   return {
     push(id) {
-      if (skipSpecialTokens && tokens.isSpecial(id)) return '';
+      if (isLeftOut(tokens, id, options)) return '';
       const piece = trimmer.trim(tokens.bytesOf(id));
       return piece.length === 0 ? '' : utf8.decode(piece, { stream: true });
     },
@@ -69,13 +71,13 @@ export function createDetokenizer(tokens: TokenBytes, options: DecodeOptions): D
 
 /** All ids at once: their bytes are joined and decoded in one go. */
 export function decode(tokens: TokenBytes, ids: ArrayLike<number>, options: DecodeOptions): string {
-  const { skipSpecialTokens = false, isStart = true } = options;
+  const { isStart = true } = options;
   const trimmer = new StartTrimmer(tokens, isStart);
   const pieces: Uint8Array[] = [];
   let length = 0;
   for (let index = 0; index < ids.length; index++) {
     const id = ids[index] as number;
-    if (skipSpecialTokens && tokens.isSpecial(id)) continue;
+    if (isLeftOut(tokens, id, options)) continue;
     const piece = trimmer.trim(tokens.bytesOf(id));
     pieces.push(piece);
     length += piece.length;
@@ -87,4 +89,9 @@ export function decode(tokens: TokenBytes, ids: ArrayLike<number>, options: Deco
     offset += piece.length;
   }
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+}
+
+function isLeftOut(tokens: TokenBytes, id: number, options: DecodeOptions): boolean {
+  const { skipSpecialTokens = false, keepSpecialTokens } = options;
+  return skipSpecialTokens && tokens.isSpecial(id) && !keepSpecialTokens?.has(id);
 }
