@@ -11,6 +11,7 @@ export type {
   SamplingHistory,
 } from './processors/processor.ts';
 export { checkTokenMask, createTokenMask } from './processors/token-mask.ts';
+export { type RowLogprobs, rowLogprobs, type TokenLogprob } from './row-logprobs.ts';
 export { sampleFromRow } from './sample-row.ts';
 export {
   createSampler,
@@ -18,5 +19,4 @@ export {
   type SampleOptions,
   Sampler,
   type SamplerOptions,
-  type TokenLogprob,
 } from './sampler.ts';

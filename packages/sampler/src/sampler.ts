@@ -2,7 +2,6 @@ import { InvalidArgumentError, type SampleRow, type TokenMask } from '@hearth/co
 import { argmax } from './candidates/argmax.ts';
 import { selectCandidates } from './candidates/select-candidates.ts';
 import { drawCandidate } from './draw-candidate.ts';
-import { logNormalizer, logProbability } from './log-probabilities.ts';
 import { NoTokenAllowedError } from './no-token-allowed-error.ts';
 import { buildPipeline, type Pipeline } from './order.ts';
 import { describeValue, invalidField } from './params/check.ts';
@@ -13,6 +12,7 @@ import { GREEDY_TEMPERATURE, NEGLIGIBLE_SCALED_LOGIT, temperatureDivisor } from 
 import { tokenMask } from './processors/token-mask.ts';
 import { uniformDraw } from './random/uniform-draw.ts';
 import { requireFinite, requireLogits } from './require-finite.ts';
+import { rowLogprobsWith, type TokenLogprob } from './row-logprobs.ts';
 import { type Workspace, withWorkspace } from './workspace.ts';
 
 /** What a sampler needs besides the parameters of a request. */
@@ -26,12 +26,6 @@ export interface SamplerOptions {
 export interface SampleOptions {
   /** Tokens that may be chosen this time, for grammars. Undefined allows all. */
   readonly mask?: TokenMask | undefined;
-}
-
-/** Log-probabilities are natural logarithms, f32, of the model's own distribution: before bias, penalties, mask and temperature. */
-export interface TokenLogprob {
-  readonly tokenId: number;
-  readonly logprob: number;
 }
 
 export interface Sample {
@@ -102,7 +96,9 @@ export class Sampler {
     return withWorkspace((workspace) => {
       const tokenId = this.#choose(logits, context, workspace);
       const { logprobs } = this.params;
-      return logprobs === undefined ? { tokenId } : describeSample(logits, tokenId, logprobs, workspace);
+      return logprobs === undefined
+        ? { tokenId }
+        : { tokenId, ...rowLogprobsWith(workspace, logits, tokenId, logprobs) };
     });
   }
 
@@ -153,23 +149,6 @@ export class Sampler {
  */
 export function createSampler(params: SamplingParams, options: SamplerOptions): Sampler {
   return new Sampler(params, options);
-}
-
-function describeSample(logits: Float32Array, tokenId: number, numTop: number, workspace: Workspace): Sample {
-  const normalizer = logNormalizer(logits);
-  const topLogprobs: TokenLogprob[] = [];
-  if (numTop > 0) {
-    const { candidates, selection } = workspace;
-    const limit = Math.min(numTop, logits.length);
-    selectCandidates(logits, { limit, floor: Number.NEGATIVE_INFINITY }, candidates, selection);
-    for (let i = 0; i < candidates.length; i++) {
-      topLogprobs.push({
-        tokenId: candidates.tokenIds[i]!,
-        logprob: logProbability(candidates.logits[i]!, normalizer),
-      });
-    }
-  }
-  return { tokenId, logprob: logProbability(logits[tokenId]!, normalizer), topLogprobs };
 }
 
 function checkProcessors(processors: readonly Processor[]): void {

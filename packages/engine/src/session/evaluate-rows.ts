@@ -1,3 +1,5 @@
+import { InvalidArgumentError } from '@hearth/core';
+import { rowLogprobs, type TokenLogprob } from '@hearth/sampler';
 import type { TaskLoop } from '../step/task-loop.ts';
 import { RowsTask } from './rows-task.ts';
 import type { Sequence } from './sequence.ts';
@@ -8,6 +10,27 @@ export interface RowScores {
   readonly logprobs: Float32Array;
   /** The most likely token, the lower id where two are equal, [rows]. */
   readonly argmax: Int32Array;
+  /** The most likely tokens in the place of each, best first: what a generation's `topLogprobs` would say. When asked for. */
+  readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
+}
+
+export interface ScoreOptions {
+  /** How many of the most likely tokens to name in the place of each token, 0 to 20. Default: none. */
+  readonly topLogprobs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** As many as generations may ask for. */
+const mostTopLogprobs = 20;
+
+/** @throws InvalidArgumentError */
+export function checkTopLogprobs(topLogprobs: number | undefined): void {
+  const isCount = Number.isInteger(topLogprobs) && topLogprobs! >= 0 && topLogprobs! <= mostTopLogprobs;
+  if (topLogprobs === undefined || isCount) return;
+  throw new InvalidArgumentError(
+    `topLogprobs must be a whole number from 0 to ${mostTopLogprobs}, got ${String(topLogprobs)}.`,
+    { details: { field: 'topLogprobs', received: topLogprobs } },
+  );
 }
 
 /**
@@ -43,8 +66,9 @@ export async function scoreTokens(
   { loop }: { readonly loop: TaskLoop },
   sequence: Sequence,
   tokenIds: Int32Array,
-  signal: AbortSignal,
+  { topLogprobs: numTop, signal }: { readonly topLogprobs: number | undefined; readonly signal: AbortSignal },
 ): Promise<RowScores> {
+  const topLogprobs: (readonly TokenLogprob[])[] = [];
   const scores = { logprobs: new Float32Array(tokenIds.length), argmax: new Int32Array(tokenIds.length) };
   // The row that predicts a token is that of the token before it. The last token predicts nothing that is asked for, and its
   // row is left out: it is computed by the next call that needs it.
@@ -54,16 +78,25 @@ export async function scoreTokens(
       sequence,
       from,
       numRows: tokenIds.length,
-      rowOutput: (index) => ({ kind: 'logprob', tokenId: tokenIds[index]! }),
+      // The backend says no more of a row than of one token and the best.
+      rowOutput: (index) => (numTop ? { kind: 'logits' } : { kind: 'logprob', tokenId: tokenIds[index]! }),
       onRow: (index, rows, row) => {
-        const { logprob, argmax } = rows.score(row);
+        const { logprob, argmax, top } = numTop
+          ? scoreRow(rows.logits(row), tokenIds[index]!, numTop)
+          : { ...rows.score(row), top: [] };
         scores.logprobs[index] = logprob;
         scores.argmax[index] = argmax;
+        topLogprobs.push(top);
       },
     });
     return loop.run(task, signal);
   });
-  return scores;
+  return numTop === undefined ? scores : { ...scores, topLogprobs };
+}
+
+function scoreRow(logits: Float32Array, tokenId: number, numTop: number) {
+  const { logprob, topLogprobs } = rowLogprobs(logits, tokenId, numTop);
+  return { logprob, argmax: topLogprobs[0]!.tokenId, top: topLogprobs };
 }
 
 async function appending(sequence: Sequence, tokenIds: ArrayLike<number>, run: () => Promise<void>): Promise<void> {

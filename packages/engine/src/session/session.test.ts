@@ -379,9 +379,36 @@ describe('score', () => {
     for (const [i, id] of ids.entries()) {
       const row = logits.subarray(i * vocabSize, (i + 1) * vocabSize);
       const total = row.reduce((sum, logit) => sum + Math.exp(logit), 0);
-      expect(logprobs[i]).toBe(Math.fround(row[id]! - Math.log(total)));
+      expect(logprobs[i]).toBeCloseTo(row[id]! - Math.log(total), 5);
       expect(argmax[i]).toBe(row.indexOf(8));
     }
+  });
+
+  it.each([0, 1, 5, 20])('names the %i best tokens in the place of each, as a generation does', async (topLogprobs) => {
+    // Rows of which every token differs from the next one, and some are equal.
+    const next = (context: readonly number[]) => {
+      const shift = hashScript()(context) as number;
+      return Float32Array.from({ length: fakeTokens.vocabSize }, (_, id) => Math.fround(((id * 37 + shift) % 101) / 9));
+    };
+    const { newSession } = await setUp({ next });
+    const options = { ...greedy, maxTokens: 12, ignoreEos: true, logprobs: topLogprobs };
+    const { tokenIds, logprobs } = await newSession([1, 2, 3]).generate(options).result;
+    const plain = await newSession([1, 2, 3]).score(tokenIds);
+    expect(plain).not.toHaveProperty('topLogprobs');
+    for (const maxTokensPerStep of [1, 4, 7, 128]) {
+      const sizes = { maxTokensPerStep, maxOutputRows: Math.min(maxTokensPerStep, 64) };
+      const other = await setUp({ next, ...sizes });
+      const scores = await other.newSession([1, 2, 3]).score(tokenIds, { topLogprobs });
+      expect(scores.topLogprobs).toEqual(logprobs!.map((token) => token.topLogprobs));
+      expect([...scores.logprobs]).toEqual(logprobs!.map((token) => token.logprob));
+      expect({ logprobs: scores.logprobs, argmax: scores.argmax }).toEqual(plain);
+    }
+  });
+
+  it.each([-1, 21, 0.5, Number.NaN, '1' as never])('refuses topLogprobs of %s', async (topLogprobs) => {
+    const { newSession } = await setUp({ next: hashScript() });
+    const scoring = newSession([1]).score([2], { topLogprobs });
+    await expect(scoring).rejects.toMatchObject({ code: 'invalid_argument', details: { field: 'topLogprobs' } });
   });
 
   it('scores the same when the token before was in the cache already', async () => {

@@ -9,7 +9,7 @@ import { GenerationProfiler } from '../profile/op-profiler.ts';
 import { checkTokens } from './check-tokens.ts';
 import { commonPrefixLength } from './common-prefix.ts';
 import { ComputeTask } from './compute-task.ts';
-import { forwardTokens, type RowScores, scoreTokens } from './evaluate-rows.ts';
+import { checkTopLogprobs, forwardTokens, type RowScores, type ScoreOptions, scoreTokens } from './evaluate-rows.ts';
 import { Sequence } from './sequence.ts';
 import { saveSequence } from './session-file-writer.ts';
 import { newSequence, type SessionRuntime } from './session-runtime.ts';
@@ -146,20 +146,24 @@ export class Session {
 
   /**
    * Appends tokens and scores each of them given all before it: its log-probability and the most likely token in its place,
-   * both [tokenIds.length]. Nothing of the vocabulary's size leaves the backend. When it rejects, the session is as long as
-   * before.
+   * both [tokenIds.length]. With `topLogprobs`, also so many of the most likely ones; without, nothing of the vocabulary's size
+   * leaves the backend. When it rejects, the session is as long as before.
    *
-   * @throws InvalidArgumentError when the session is empty: the first token of a text follows nothing
+   * @throws InvalidArgumentError when the session is empty: the first token of a text follows nothing; and when `topLogprobs`
+   *   is no whole number from 0 to 20
    * @throws as `extend` and `prefill`
    */
-  async score(tokenIds: ArrayLike<number>, options: { readonly signal?: AbortSignal } = {}): Promise<RowScores> {
+  async score(tokenIds: ArrayLike<number>, options: ScoreOptions = {}): Promise<RowScores> {
     this.#checkIdle('score');
     if (this.length === 0) {
       throw new InvalidArgumentError('An empty session cannot score: give it the first token (BOS, as a rule) before.');
     }
+    const { topLogprobs } = options;
+    checkTopLogprobs(topLogprobs);
     checkTokens(tokenIds, this.length, this.#runtime);
     const targets = Int32Array.from(tokenIds);
-    const compute = (signal: AbortSignal) => scoreTokens(this.#runtime, this.#sequence, targets, signal);
+    const compute = (signal: AbortSignal) =>
+      scoreTokens(this.#runtime, this.#sequence, targets, { topLogprobs, signal });
     return this.#begin(options, compute).result;
   }
 

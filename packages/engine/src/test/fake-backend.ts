@@ -22,7 +22,7 @@ import {
   type WeightSpec,
   type Weights,
 } from '@hearth/core';
-import { sampleFromRow } from '@hearth/sampler';
+import { rowLogprobs, sampleFromRow } from '@hearth/sampler';
 import { FakeCache } from './fake-cache.ts';
 
 /** The token that follows a context, or the whole row of logits. */
@@ -211,9 +211,9 @@ function reduceRows(logits: Float32Array, rows: readonly RowOutput[], vocabSize:
     const row = logits.subarray(r * vocabSize, (r + 1) * vocabSize);
     if (wanted.kind === 'sample') sampled[r] = sampleFromRow(row, wanted);
     if (wanted.kind !== 'logprob') continue;
-    const total = row.reduce((sum, logit) => sum + Math.exp(logit), 0);
-    logprobs[r] = row[wanted.tokenId]! - Math.log(total);
-    argmax[r] = row.indexOf(Math.max(...row));
+    const { logprob, topLogprobs } = rowLogprobs(row, wanted.tokenId, 1);
+    logprobs[r] = logprob;
+    argmax[r] = topLogprobs[0]!.tokenId;
   }
   return { logprobs, argmax, sampled };
 }
