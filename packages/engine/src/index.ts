@@ -25,7 +25,13 @@ export type {
   TextDelta,
 } from './generate/generation.ts';
 export { loadModel } from './model/load-model.ts';
-export type { LoadModelOptions, LoadWeightsOptions, ModelLimits, PrepareModelOptions } from './model/load-options.ts';
+export {
+  checkLoadModelOptionNames,
+  type LoadModelOptions,
+  type LoadWeightsOptions,
+  type ModelLimits,
+  type PrepareModelOptions,
+} from './model/load-options.ts';
 export type { Model, ModelTokenizer } from './model/model.ts';
 export type { ModelHeader, ModelInfo } from './model/model-info.ts';
 export type { ModelStats } from './model/model-stats.ts';

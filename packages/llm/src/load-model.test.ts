@@ -6,7 +6,7 @@ import { createReferenceBackend } from '@hearth/reference';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createDefaultBackend } from './default-backend.ts';
 import * as publicApi from './index.ts';
-import { type LoadProgress, loadModel } from './load-model.ts';
+import { type LoadModelOptions, type LoadProgress, loadModel } from './load-model.ts';
 
 const tinyLlama = fileURLToPath(new URL('../../golden/fixtures/tiny-llama/model', import.meta.url));
 
@@ -128,6 +128,11 @@ describe('loadModel', () => {
     cpuBackend = async () => backend;
     await expect(loadModel(tinyLlama, { contextLength: -1 })).rejects.toMatchObject({ code: 'invalid_argument' });
     expect(dispose).toHaveBeenCalledOnce();
+  });
+
+  it('refuses an option that there is not, before anything is fetched', async () => {
+    const options = { maxToken: 5 } as LoadModelOptions;
+    await expect(loadModel('./no/such/model.gguf', options)).rejects.toMatchObject({ details: { field: 'maxToken' } });
   });
 
   it('says that there is no such model', async () => {

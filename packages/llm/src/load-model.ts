@@ -1,5 +1,6 @@
 import type { Backend, PackedCacheOptions } from '@hearth/core';
 import {
+  checkLoadModelOptionNames,
   type LoadModelOptions as EngineLoadModelOptions,
   type LoadProgress as EngineLoadProgress,
   loadModel as loadModelFromPath,
@@ -37,6 +38,8 @@ export interface LoadModelOptions
  */
 export async function loadModel(model: string, options: LoadModelOptions = {}): Promise<Model> {
   const { backend, backendOptions, hub, onProgress, signal, packedCache = true, ...engineOptions } = options;
+  // Before anything is fetched.
+  checkLoadModelOptionNames(engineOptions);
   const resolved = await resolveModel(model, {
     ...hub,
     ...(signal && { signal }),

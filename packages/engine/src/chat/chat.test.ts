@@ -104,6 +104,16 @@ describe('chat', () => {
     expect(session.tokenIds).toEqual([1, 2]);
   });
 
+  it('refuses a session of another model', async () => {
+    const other = await createFakeModel({ next: counting });
+    const session = other.model.createSession({ tokenIds: [1, 2] });
+    const messages = [{ role: 'user', content: 'hi' }];
+    await expect(chat(model, messages, { session })).rejects.toMatchObject({ code: 'invalid_argument' });
+    expect(session.tokenIds).toEqual([1, 2]);
+    expect((await (await chat(other.model, messages, { ...greedy, session })).result).text).toBe('one');
+    await other.model.dispose();
+  });
+
   it('refuses a session that is generating, and options that make no sense', async () => {
     const session = model.createSession({ tokenIds: [1] });
     const running = session.generate({ ...greedy, ignoreEos: true });

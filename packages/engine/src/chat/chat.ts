@@ -1,4 +1,5 @@
 import type { ChatMessage } from '@hearth/chat-format';
+import { InvalidArgumentError } from '@hearth/core';
 import type { GenerateOptions } from '../generate/generate-options.ts';
 import type { Generation } from '../generate/generation.ts';
 import type { Model } from '../model/model.ts';
@@ -24,7 +25,8 @@ export interface ChatOptions extends GenerateOptions {
  * @throws as `Model.renderChat`
  * @throws ContextLengthError when the conversation does not fit
  * @throws AnchorError when the session's fixed beginning differs from that of the conversation
- * @throws SessionBusyError | InvalidArgumentError | DisposedError | AbortError
+ * @throws InvalidArgumentError when the session is one of another model, and for options that make no sense
+ * @throws SessionBusyError | DisposedError | AbortError
  */
 export async function chat(
   model: Model,
@@ -32,6 +34,11 @@ export async function chat(
   options: ChatOptions = {},
 ): Promise<Generation> {
   const { session, cacheSalt, template, ...generate } = options;
+  if (session && !model.owns(session)) {
+    throw new InvalidArgumentError(
+      'session belongs to another model, which has other tokens: give one that createSession of this model has made.',
+    );
+  }
   const tokenIds = await model.renderChat(messages, { ...template, signal: options.signal });
   if (session) {
     session.replaceTokens(tokenIds);

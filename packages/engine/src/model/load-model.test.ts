@@ -11,7 +11,7 @@ import { FakeTokenizer } from '../test/fake-tokenizer.ts';
 import { hashScript } from '../test/scripts.ts';
 import { CountingFileMapper } from './__fixtures__/counting-file-mapper.ts';
 import { loadModel } from './load-model.ts';
-import type { PrepareModelOptions } from './load-options.ts';
+import type { LoadModelOptions, PrepareModelOptions } from './load-options.ts';
 import { prepareModel } from './prepare-model.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import type { LoadProgress } from './progress.ts';
@@ -395,6 +395,12 @@ describe('loadModel', () => {
       { phase: 'weights', doneBytes: 394_496, totalBytes: 394_496 },
     ]);
     await model.dispose();
+  });
+
+  it('refuses an option that there is not, by name, before it opens anything', async () => {
+    const options = { backend, contextLenght: 64 } as LoadModelOptions;
+    const loading = loadModel('/no/such/file', options);
+    await expect(loading).rejects.toMatchObject({ code: 'invalid_argument', details: { field: 'contextLenght' } });
   });
 
   it('leaves nothing behind when it fails', async () => {

@@ -1,4 +1,4 @@
-import type { LoadModelOptions } from './load-options.ts';
+import { checkLoadModelOptionNames, type LoadModelOptions } from './load-options.ts';
 import type { Model } from './model.ts';
 import { prepareModel } from './prepare-model.ts';
 
@@ -10,6 +10,7 @@ import { prepareModel } from './prepare-model.ts';
  * @throws InvalidModelError | UnsupportedError | InvalidArgumentError | LimitExceededError | AbortError
  */
 export async function loadModel(path: string | URL, options: LoadModelOptions): Promise<Model> {
+  checkLoadModelOptionNames(options);
   const prepared = await prepareModel(path, options);
   try {
     return await prepared.loadWeights(options);

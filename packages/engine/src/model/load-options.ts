@@ -92,6 +92,42 @@ export interface LoadWeightsOptions {
 
 export type LoadModelOptions = PrepareModelOptions & LoadWeightsOptions;
 
+const optionNames: Readonly<Record<keyof LoadModelOptions, true>> = {
+  backend: true,
+  contextLength: true,
+  quantize: true,
+  limits: true,
+  signal: true,
+  onProgress: true,
+  cacheDtype: true,
+  cacheTokens: true,
+  cacheBytes: true,
+  prefixCache: true,
+  maxSequences: true,
+  maxQueued: true,
+  prefillTimeMs: true,
+  maxTokensPerStep: true,
+  maxOutputRows: true,
+  speculation: true,
+  loop: true,
+  checkIntegrity: true,
+  packedCache: true,
+  ownsBackend: true,
+};
+
+/**
+ * Checks the names of the options of `loadModel`, also for whoever adds some and passes on the rest.
+ * @throws InvalidArgumentError that names the first one that there is not
+ */
+export function checkLoadModelOptionNames(options: object): void {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name));
+  if (unknown === undefined) return;
+  throw new InvalidArgumentError(
+    `loadModel has no option ${JSON.stringify(unknown)}; it has ${Object.keys(optionNames).join(', ')}.`,
+    { details: { field: unknown } },
+  );
+}
+
 /** Positions per block. Half an attention tile: fine enough to waste little, coarse enough for short block tables. */
 export const blockSize = 32;
 

@@ -60,6 +60,11 @@ export class Model {
     return new Session(this.#runtime, options);
   }
 
+  /** Whether a session is one of this model: token ids mean nothing to another. */
+  owns(session: Session): boolean {
+    return session.belongsTo(this.#runtime);
+  }
+
   /**
    * A session from a file that `Session.save` wrote: it goes on where it was, without computing its tokens again. Idle
    * sessions give up blocks of the cache for it.

@@ -81,6 +81,11 @@ export class Session {
     return this.#ending !== undefined;
   }
 
+  /** Whether it is one of the model with this runtime. See `Model.owns`. */
+  belongsTo(runtime: SessionRuntime): boolean {
+    return this.#runtime === runtime;
+  }
+
   /**
    * Appends tokens. They are computed by the next call that needs them, or at once by `prefill`.
    * @throws ContextLengthError when they do not fit; nothing is appended then
