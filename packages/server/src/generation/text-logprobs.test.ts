@@ -1,7 +1,7 @@
 import type { GenerateOptions, Model } from '@hearth/engine';
 import { bytesOf, createFakeModel, fakeTokens, hashScript, replyScript } from '@hearth/engine/test';
 import { afterEach, describe, expect, it } from 'vitest';
-import { TextLogprobs, type TextToken, textTokens } from './text-logprobs.ts';
+import { type TextLogprob, TextLogprobs, textLogprobs } from './text-logprobs.ts';
 
 const models: Model[] = [];
 
@@ -14,7 +14,7 @@ async function run(next: Parameters<typeof createFakeModel>[0]['next'], options:
   models.push(model);
   const generation = model.createSession({ tokenIds: prompt }).generate({ temperature: 0, logprobs: 1, ...options });
   const collector = new TextLogprobs(model.tokenizer);
-  const streamed: TextToken[] = [];
+  const streamed: TextLogprob[] = [];
   let shown = '';
   for await (const delta of generation) {
     streamed.push(...collector.push(delta));
@@ -23,28 +23,29 @@ async function run(next: Parameters<typeof createFakeModel>[0]['next'], options:
     expect(shown.startsWith(joined(streamed))).toBe(true);
   }
   const result = await generation.result;
-  streamed.push(...collector.end(result));
-  expect(textTokens(model.tokenizer, result)).toEqual(streamed);
+  streamed.push(...collector.finish(result));
+  expect(textLogprobs(model.tokenizer, result)).toEqual(streamed);
   return { tokens: streamed, result };
 }
 
-const joined = (tokens: readonly TextToken[]) => tokens.map(({ text }) => text).join('');
+const joined = (tokens: readonly TextLogprob[]) => tokens.map(({ text }) => text).join('');
 const reply = (text: string, end: number = fakeTokens.eos) => replyScript(1, text, end);
 
 describe('the tokens of a text', () => {
   it('are those of the text, without the end token, each with its log-probability', async () => {
     const { tokens } = await run(reply('abc'), {});
-    expect(tokens.map(({ tokenId, text }) => [tokenId, text])).toEqual([
-      [97, 'a'],
-      [98, 'b'],
-      [99, 'c'],
+    expect(tokens.map(({ text, bytes }) => [text, bytes])).toEqual([
+      ['a', [97]],
+      ['b', [98]],
+      ['c', [99]],
     ]);
-    for (const { logprob, topLogprobs, tokenId } of tokens) expect(topLogprobs).toEqual([{ tokenId, logprob }]);
+    for (const { top, ...token } of tokens) expect(top).toEqual([token]);
   });
 
   it('have a character in the last of those that make it', async () => {
     const { tokens } = await run(reply('a😀b'), {});
     expect(tokens.map(({ text }) => text)).toEqual(['a', '', '', '', '😀', 'b']);
+    expect(tokens.flatMap(({ bytes }) => bytes)).toEqual(bytesOf('a😀b'));
   });
 
   it.each([

@@ -1,32 +1,41 @@
 import type { GenerateResult, ModelTokenizer, TextDelta } from '@hearth/engine';
 
-/** A token of a text, with what the model thought of it. */
-export interface TextToken {
-  readonly tokenId: number;
+/** A token that could have come, and how likely it was. */
+export interface TopLogprob {
+  /** Of this token alone; what is no whole character is U+FFFD. */
+  readonly text: string;
+  readonly bytes: readonly number[];
+  /** Natural logarithm. */
+  readonly logprob: number;
+}
+
+/** A token of a text with its log-probability. */
+export interface TextLogprob {
   /**
    * Its part of the text: those of all tokens joined are the text. Of a character that several tokens make, the last one has
    * all and the others have none; of a token in which a stop text begins, it is what comes before.
    */
   readonly text: string;
+  readonly bytes: readonly number[];
   readonly logprob: number;
   /** Best first. */
-  readonly topLogprobs: NonNullable<TextDelta['topLogprobs']>;
+  readonly top: readonly TopLogprob[];
 }
 
 /** Of a character in UTF-8. */
 const mostBytes = 4;
 
 /**
- * Holds the tokens of a streamed text back until their text is out, so that none is shown of a stop text or of the end token.
- * For one text. As many characters are held as the engine holds, and whole ones only.
+ * The log-probabilities of a text as it is shown: each comes out together with the text of its token, so that those of stop
+ * texts and end tokens never do. For one text.
  */
 export class TextLogprobs {
   readonly #tokenizer: ModelTokenizer;
   readonly #detokenizer: ReturnType<ModelTokenizer['createDetokenizer']>;
   /** Runs of tokens that make whole characters together. */
-  readonly #held: TextToken[][] = [];
+  readonly #held: TextLogprob[][] = [];
   /** The run that has begun. */
-  #unfinished: TextToken[] = [];
+  #unfinished: TextLogprob[] = [];
   /** The last bytes of all tokens. */
   #tail: readonly number[] = [];
   #numShown = 0;
@@ -38,18 +47,18 @@ export class TextLogprobs {
     this.#detokenizer = tokenizer.createDetokenizer({ skipSpecialTokens: true, isStart: false });
   }
 
-  /** Takes the next token and returns those whose text is out with the text that came with it. */
-  push(delta: Pick<TextDelta, 'tokenId' | 'text' | 'logprob' | 'topLogprobs'>): TextToken[] {
-    const { tokenId, text, logprob = 0, topLogprobs = [] } = delta;
+  /** Takes the next token, which was generated with `logprobs`, and returns those whose text is out now. */
+  push({ tokenId, text, logprob, topLogprobs = [] }: Omit<TextDelta, 'type' | 'index'>): TextLogprob[] {
     const piece = this.#detokenizer.push(tokenId);
-    this.#unfinished.push({ tokenId, text: piece, logprob, topLogprobs });
-    this.#tail = [...this.#tail, ...this.#tokenizer.tokenBytes(tokenId).slice(-mostBytes)].slice(-mostBytes);
+    const bytes = this.#bytesOf(tokenId);
+    this.#unfinished.push({ text: piece, bytes, logprob: logprob!, top: topLogprobs.map((top) => this.#top(top)) });
+    this.#tail = [...this.#tail, ...bytes.slice(-mostBytes)].slice(-mostBytes);
     if (piece !== '' && !endsInHalf(this.#tail)) {
       this.#held.push(this.#unfinished);
       this.#unfinished = [];
     }
     this.#numShown += text.length;
-    const out: TextToken[] = [];
+    const out: TextLogprob[] = [];
     while (this.#held.length > 0 && this.#numOut + lengthOf(this.#held[0]!) <= this.#numShown) {
       this.#numOut += lengthOf(this.#held[0]!);
       out.push(...this.#held.shift()!);
@@ -57,41 +66,52 @@ export class TextLogprobs {
     return out;
   }
 
-  /** The rest, when the text is whole. */
-  end({ text, stopTokenId }: Pick<GenerateResult, 'text' | 'stopTokenId'>): TextToken[] {
+  /** The text has ended: what is left of it. */
+  finish({ text, stopTokenId }: Pick<GenerateResult, 'text' | 'stopTokenId'>): TextLogprob[] {
     const tokens = [...this.#held.splice(0).flat(), ...this.#unfinished.splice(0)];
     // Half a character at the end has become U+FFFD.
     let rest = this.#detokenizer.flush();
     if (stopTokenId !== undefined) rest = (tokens.pop()?.text ?? '') + rest;
-    appendText(tokens, rest);
-    return cut(tokens, lengthOf(tokens) - (text.length - this.#numOut));
+    const numMissing = text.length - this.#numOut - lengthOf(tokens);
+    if (numMissing <= 0) return cut(tokens, -numMissing);
+    const last = tokens.pop();
+    return last ? [...tokens, { ...last, text: last.text + rest.slice(0, numMissing) }] : [];
+  }
+
+  #top({ tokenId, logprob }: NonNullable<TextDelta['topLogprobs']>[number]): TopLogprob {
+    const bytes = this.#bytesOf(tokenId);
+    return { text: Buffer.from(bytes).toString(), bytes, logprob };
+  }
+
+  /** Control tokens are no text. */
+  #bytesOf(tokenId: number): readonly number[] {
+    return this.#tokenizer.isSpecial(tokenId) ? [] : [...this.#tokenizer.tokenBytes(tokenId)];
   }
 }
 
-/** The tokens of a text that is whole already. */
-export function textTokens(tokenizer: ModelTokenizer, result: GenerateResult): TextToken[] {
+/** Those of a text that is whole already. */
+export function textLogprobs(tokenizer: ModelTokenizer, result: GenerateResult): TextLogprob[] {
   const collector = new TextLogprobs(tokenizer);
-  result.tokenIds.forEach((tokenId, index) => void collector.push({ tokenId, text: '', ...result.logprobs?.[index] }));
-  return collector.end(result);
+  result.logprobs!.forEach((token, index) => {
+    collector.push({ tokenId: result.tokenIds[index]!, text: '', ...token });
+  });
+  return collector.finish(result);
 }
 
-function lengthOf(tokens: readonly TextToken[]): number {
+function lengthOf(tokens: readonly TextLogprob[]): number {
   return tokens.reduce((length, { text }) => length + text.length, 0);
 }
 
-function appendText(tokens: TextToken[], text: string): void {
-  const last = tokens.pop();
-  if (last) tokens.push({ ...last, text: last.text + text });
-}
-
-/** Takes so many characters away from the end, and all tokens that had part in those only. */
-function cut(tokens: TextToken[], numExcess: number): TextToken[] {
+/** Takes so many UTF-16 units away from the end, and all tokens that had part in those only. */
+function cut(tokens: TextLogprob[], numExcess: number): TextLogprob[] {
   let excess = numExcess;
   while (excess > 0 && tokens.length > 0) {
     const last = tokens.pop()!;
-    if (last.text.length > excess) tokens.push({ ...last, text: last.text.slice(0, -excess) });
+    if (last.text.length > excess) {
+      const text = last.text.slice(0, -excess);
+      return [...tokens, { ...last, text, bytes: [...Buffer.from(text)] }];
+    }
     excess -= last.text.length;
-    if (excess < 0) break;
     while (tokens.at(-1)?.text === '') tokens.pop();
   }
   return tokens;
