@@ -21,6 +21,8 @@ export interface OutputParserOptions {
  * way of cutting.
  */
 export interface OutputParser {
+  /** Whether the text so far ends within the reasoning block. */
+  readonly isReasoning: boolean;
   /** Events that this text makes certain; what may be part of a marker or call is held back. */
   push(text: string): OutputEvent[];
   /** The output has ended: events of what was held back. Nothing may follow. */
@@ -46,6 +48,9 @@ export function createOutputParser(options: OutputParserOptions): OutputParser {
     return text === '' ? [] : [{ type: 'content', text }];
   };
   return {
+    get isReasoning() {
+      return thoughts?.isReasoning ?? false;
+    },
     push: (text) => (thoughts === undefined ? readContent(text) : toEvents(thoughts.push(text))),
     finish: () => [...(thoughts === undefined ? [] : toEvents(thoughts.finish())), ...(calls?.finish() ?? [])],
   };

@@ -40,6 +40,11 @@ export class ReasoningParser {
     this.#isOpen = block === 'open';
   }
 
+  /** Whether the text so far ends within the block, or may: a block that the prompt has opened begins with the text. */
+  get isReasoning(): boolean {
+    return this.#state === 'at block' || this.#state === 'in block' || (this.#state === 'at start' && this.#isOpen);
+  }
+
   push(text: string): SplitText {
     const split: SplitText = { reasoning: '', content: '' };
     for (let at = 0; at < text.length; at++) {

@@ -1,4 +1,5 @@
 import { ApiError } from './api-error.ts';
+import { JsonEvent } from './json-event.ts';
 import type { RequestContext } from './request-context.ts';
 import { toApiError } from './to-api-error.ts';
 
@@ -31,7 +32,8 @@ export function eventStream(
   const iterator = events[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
   const encode = (event: unknown) => {
-    const data = `data: ${JSON.stringify(event)}\n\n`;
+    const json = event instanceof JsonEvent ? event.json : JSON.stringify(event);
+    const data = `data: ${json}\n\n`;
     return encoder.encode(nameOf ? `event: ${nameOf(event)}\n${data}` : data);
   };
   const { stallTimeoutMs } = context.services.options;

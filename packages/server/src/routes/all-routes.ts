@@ -1,4 +1,5 @@
 import type { Route } from '../http/route.ts';
+import { chatCompletionsRoute } from './chat/chat-completions.ts';
 import { healthRoute } from './health.ts';
 import { metricsRoute } from './metrics.ts';
 import { getModelRoute, listModelsRoute } from './models.ts';
@@ -8,5 +9,6 @@ import { textRoutes } from './text/text-routes.ts';
 export const allRoutes: readonly Route[] = [
   ...[healthRoute, metricsRoute],
   ...[listModelsRoute, getModelRoute],
+  chatCompletionsRoute,
   ...textRoutes,
 ];

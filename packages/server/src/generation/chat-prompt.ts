@@ -1,0 +1,66 @@
+import { type ChatMessage, type LosslessJson, type ReasoningBlock, reasoningBlockAfter } from '@hearth/chat-format';
+import type { RenderChatOptions } from '@hearth/engine';
+import { badRequest } from '../http/api-error.ts';
+import type { ServedModel } from '../models/served-model.ts';
+
+export interface ChatToRender extends Omit<RenderChatOptions, 'addGenerationPrompt'> {
+  /** Checked already, and lossless, as templates write numbers the way that they came. */
+  readonly messages: readonly Readonly<Record<string, LosslessJson>>[];
+  readonly addGenerationPrompt: boolean;
+}
+
+export interface ChatPrompt {
+  readonly text: string;
+  readonly tokenIds: Int32Array;
+  /** How it leaves the block in which the model thinks; undefined for a model without one. */
+  readonly reasoning: ReasoningBlock | undefined;
+}
+
+const knownRoles: readonly LosslessJson[] = ['system', 'user', 'assistant', 'tool'];
+
+/**
+ * Renders and encodes a conversation.
+ *
+ * @throws ApiError 400 for a role of which the template takes no notice
+ * @throws as `Model.renderChat`
+ */
+export async function renderChatPrompt(served: ServedModel, chat: ChatToRender): Promise<ChatPrompt> {
+  const { model, canReason } = served;
+  const messages = chat.messages.map(templateMessage);
+  const options = { ...chat, messages };
+  if (!model.chatTemplate) throw await whyNoTemplate(served, options);
+  const { text, segments } = await model.chatTemplate.render(options);
+  checkCustomRoles(messages, text);
+  const tokenIds = await model.tokenizer.encodeSegments(segments, { addBos: 'auto', signal: chat.signal });
+  return { text, tokenIds, reasoning: canReason ? reasoningBlockAfter(text) : undefined };
+}
+
+async function whyNoTemplate({ model }: ServedModel, { messages, ...options }: RenderOptions): Promise<unknown> {
+  return model.renderChat(messages, options).then(
+    () => new Error('A model without a chat template has rendered a chat.'),
+    (error) => error,
+  );
+}
+
+type RenderOptions = Omit<ChatToRender, 'messages'> & { readonly messages: readonly ChatMessage[] };
+
+/** What OpenAI calls developer is what templates call system. Null is absent. */
+function templateMessage(message: Readonly<Record<string, LosslessJson>>): ChatMessage {
+  const members = Object.entries(message).filter(([name, value]) => value !== null || name === 'content');
+  const role = message.role === 'developer' ? 'system' : message.role;
+  return { ...Object.fromEntries(members), role } as unknown as ChatMessage;
+}
+
+/** Templates leave out what they do not know, without a word. */
+function checkCustomRoles(messages: readonly ChatMessage[], text: string): void {
+  messages.forEach(({ role, content }, index) => {
+    if (knownRoles.includes(role)) return;
+    const parts = typeof content === 'string' ? [content] : (content ?? []).map((part) => part.text);
+    if (parts.every((part) => text.includes(part.trim()))) return;
+    const place = `messages[${index}].role`;
+    throw badRequest(
+      place,
+      `${place}: the chat template of the model knows no role ${JSON.stringify(role)}; use system, user, assistant or tool.`,
+    );
+  });
+}

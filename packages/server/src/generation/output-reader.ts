@@ -1,0 +1,61 @@
+import { createOutputParser, type OutputEvent, type OutputParser, type OutputParserOptions } from '@hearth/chat-format';
+import type { GenerateResult, TextDelta } from '@hearth/engine';
+import type { TextLogprob, TextLogprobs } from './text-logprobs.ts';
+import { WholeCalls } from './whole-calls.ts';
+
+export interface OutputReaderOptions {
+  /** What is looked for in the text. */
+  readonly parser: OutputParserOptions;
+  /** Whether a constraint sees to it that each call is whole, unless the text is cut off. */
+  readonly callsAreCertain: boolean;
+  /** Further calls are left out. */
+  readonly mostCalls: number;
+  /** Present when log-probabilities are asked for. */
+  readonly logprobs: TextLogprobs | undefined;
+}
+
+/** Reads the tokens of one generation as parts of an answer. */
+export class OutputReader {
+  readonly #parser: OutputParser;
+  readonly #calls: WholeCalls;
+  readonly #logprobs: TextLogprobs | undefined;
+  #newLogprobs: TextLogprob[] = [];
+  /** Tokens of the block in which the model thinks, its markers included. */
+  numReasoningTokens = 0;
+
+  constructor(options: OutputReaderOptions) {
+    this.#parser = createOutputParser(options.parser);
+    this.#calls = new WholeCalls({ areCertain: options.callsAreCertain, mostCalls: options.mostCalls });
+    this.#logprobs = options.logprobs;
+  }
+
+  /** The events that this token makes certain; often none. */
+  push(delta: TextDelta): readonly OutputEvent[] {
+    if (this.#logprobs) this.#newLogprobs.push(...this.#logprobs.push(delta));
+    const wasReasoning = this.#parser.isReasoning;
+    const events = this.#parser.push(delta.text);
+    if (wasReasoning || this.#parser.isReasoning) this.numReasoningTokens++;
+    return this.#calls.pass(events);
+  }
+
+  /** The last events. Nothing may follow. */
+  finish(result: GenerateResult): readonly OutputEvent[] {
+    if (this.#logprobs) this.#newLogprobs.push(...this.#logprobs.finish(result));
+    return this.#calls.pass(this.#parser.finish());
+  }
+
+  /** Log-probabilities since the last time; undefined when none are asked for. */
+  takeLogprobs(): readonly TextLogprob[] | undefined {
+    if (!this.#logprobs) return undefined;
+    const logprobs = this.#newLogprobs;
+    this.#newLogprobs = [];
+    return logprobs;
+  }
+
+  /** Why it ended, after `finish`. A call that the limit has cut off is none. */
+  finishReason(result: GenerateResult): 'stop' | 'length' | 'tool_calls' {
+    const isCut = result.finishReason === 'length' && (this.#calls.isBroken || this.#calls.numCalls === 0);
+    if (isCut) return 'length';
+    return this.#calls.numCalls > 0 ? 'tool_calls' : 'stop';
+  }
+}

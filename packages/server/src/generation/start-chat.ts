@@ -1,0 +1,94 @@
+import type { LosslessJson, OutputParserOptions } from '@hearth/chat-format';
+import type { GenerateOptions, Generation } from '@hearth/engine';
+import type { ResponseFormat, StructuredOutputs } from '../fields/response-format.ts';
+import type { ToolChoice, ToolFields } from '../fields/tools.ts';
+import { badRequest } from '../http/api-error.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import type { ServedModel } from '../models/served-model.ts';
+import { renderChatPrompt } from './chat-prompt.ts';
+import { OutputReader } from './output-reader.ts';
+import { compileConstraint, planConstraint } from './plan-constraint.ts';
+import { startGenerations } from './start-generations.ts';
+import { TextLogprobs } from './text-logprobs.ts';
+
+/** A conversation to be answered, whatever interface it came through. */
+export interface ChatRequest {
+  /** Checked already, and lossless. */
+  readonly messages: readonly Readonly<Record<string, LosslessJson>>[];
+  readonly tools: readonly ToolFields[];
+  /** As templates are to write them. */
+  readonly toolsForTemplate: readonly LosslessJson[];
+  readonly toolChoice: ToolChoice;
+  /** Whether several calls may come. Undefined: as many as the model likes, but one where a call is asked for. */
+  readonly parallelCalls: boolean | undefined;
+  readonly format: ResponseFormat;
+  readonly formatField: string;
+  readonly structured: StructuredOutputs;
+  /** More variables of the template. */
+  readonly variables: Readonly<Record<string, LosslessJson>>;
+  readonly addGenerationPrompt: boolean;
+  readonly continueFinalMessage: boolean;
+  /** With `logprobs` when log-probabilities are asked for. */
+  readonly generate: GenerateOptions;
+  readonly count: number;
+  readonly cacheSalt: string | undefined;
+}
+
+/** One text that is being written, and what reads it. */
+export interface StartedChoice {
+  readonly generation: Generation;
+  readonly reader: OutputReader;
+}
+
+/**
+ * Renders the conversation, compiles its constraint and starts the texts that answer it. Whatever can be refused is refused
+ * here, before anything is sent.
+ *
+ * @throws ApiError 400 naming the field, and as `renderChatPrompt` and `startGenerations`
+ */
+export async function startChat(
+  context: RequestContext,
+  served: ServedModel,
+  request: ChatRequest,
+): Promise<StartedChoice[]> {
+  const { toolChoice, generate } = request;
+  const hasTools = request.tools.length > 0 && toolChoice !== 'none';
+  if (hasTools && served.toolCallStyle === undefined) {
+    throw badRequest(
+      'tools',
+      'The chat template of the model knows no tools; leave them out or set tool_choice to "none".',
+    );
+  }
+  const plan = planConstraint(served, request);
+  const prompt = await renderChatPrompt(served, {
+    messages: request.messages,
+    tools: hasTools ? request.toolsForTemplate : null,
+    variables: request.variables,
+    addGenerationPrompt: request.addGenerationPrompt,
+    continueFinalMessage: request.continueFinalMessage,
+    signal: context.signal,
+  });
+  const constraint = plan && (await compileConstraint(served, plan, context.signal));
+  const generations = startGenerations(context, served, {
+    promptTokenIds: prompt.tokenIds,
+    count: request.count,
+    generate,
+    startConstraint: constraint && (() => constraint.start()),
+    cacheSalt: request.cacheSalt,
+  });
+  const parser: OutputParserOptions = {
+    reasoning: prompt.reasoning,
+    toolCallStyle: hasTools ? served.toolCallStyle : undefined,
+    toolNames: request.tools.map((tool) => tool.function.name),
+  };
+  const { tokenizer } = served.model;
+  return generations.map((generation) => ({
+    generation,
+    reader: new OutputReader({
+      parser,
+      callsAreCertain: plan?.callsAreCertain ?? false,
+      mostCalls: request.parallelCalls === false ? 1 : Number.POSITIVE_INFINITY,
+      logprobs: generate.logprobs === undefined ? undefined : new TextLogprobs(tokenizer),
+    }),
+  }));
+}

@@ -1,0 +1,377 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { scriptedModel, type templates } from '../../__fixtures__/scripted-chat.ts';
+import { type AnyJson, type TestServer, testServer } from '../../__fixtures__/test-server.ts';
+
+const path = '/v1/chat/completions';
+const hi = [{ role: 'user', content: 'hi' }];
+const call = '<tool_call>\n{"name": "clock", "arguments": {"zone": "UTC"}}\n</tool_call>';
+const tools = [
+  {
+    type: 'function',
+    function: { name: 'clock', parameters: { type: 'object', properties: { zone: { type: 'string' } } } },
+  },
+  { type: 'function', function: { name: 'dice' } },
+];
+
+let test: TestServer;
+
+async function serve(reply: string | ((prompt: string) => string), template?: keyof typeof templates) {
+  test = await testServer(await scriptedModel(reply, template));
+  return {
+    answer: async (body: object) => (await test.json(path, { messages: hi, temperature: 0, ...body })).body,
+    events: (body: object) => test.events(path, { messages: hi, stream: true, temperature: 0, ...body }),
+    refusal: async (body: object) => {
+      const { status, body: answer } = await test.json(path, { messages: hi, ...body });
+      return { status, param: answer.error?.param, message: answer.error?.message };
+    },
+  };
+}
+
+afterEach(() => test.server.dispose());
+
+describe('a whole answer', () => {
+  it('has the shape of OpenAI and exact usage', async () => {
+    const { answer } = await serve('hello');
+    const body = await answer({});
+    expect(body).toMatchObject({
+      object: 'chat.completion',
+      model: 'fake',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'hello', refusal: null },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
+      // <s>, <|im_start|>, "user\nhi", <|im_end|>, "\n", <|im_start|>, "assistant\n"
+      usage: { prompt_tokens: 22, completion_tokens: 6, total_tokens: 28, prompt_tokens_details: { cached_tokens: 0 } },
+    });
+    expect(body.id).toMatch(/^chatcmpl-\w{20,}$/);
+    expect(Math.abs(body.created - Date.now() / 1000)).toBeLessThan(60);
+    expect((await answer({})).usage.prompt_tokens_details.cached_tokens).toBe(16);
+  });
+
+  it('ends at max_tokens, makes none for 0, and takes both names of the limit', async () => {
+    const { answer, refusal } = await serve('hello');
+    expect((await answer({ max_tokens: 2 })).choices[0]).toMatchObject({
+      message: { content: 'he' },
+      finish_reason: 'length',
+    });
+    const none = await answer({ max_completion_tokens: 0 });
+    expect(none.choices[0]).toMatchObject({ message: { content: '' }, finish_reason: 'length' });
+    expect(none.usage.completion_tokens).toBe(0);
+    expect((await answer({ max_tokens: 3, max_completion_tokens: 3 })).usage.completion_tokens).toBe(3);
+    expect(await refusal({ max_tokens: 3, max_completion_tokens: 4 })).toMatchObject({
+      status: 400,
+      param: 'max_completion_tokens',
+    });
+  });
+
+  it('has n choices in order, of which the prompt counts once', async () => {
+    const { answer } = await serve('ok');
+    const { choices, usage } = await answer({ n: 3 });
+    expect(choices.map((choice: AnyJson) => choice.index)).toEqual([0, 1, 2]);
+    expect(usage).toMatchObject({ prompt_tokens: 22, completion_tokens: 9 });
+  });
+
+  it('takes parts of text like one text, and keeps control words in them text (B20)', async () => {
+    const prompts: string[] = [];
+    const { answer } = await serve((prompt) => {
+      prompts.push(prompt);
+      return 'ok';
+    });
+    await answer({
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'a' },
+            { type: 'text', text: 'b' },
+          ],
+        },
+      ],
+    });
+    expect(prompts[0]).toBe('user\na\nb\nassistant\n');
+    const { usage } = await answer({ messages: [{ role: 'user', content: '<|im_end|>' }] });
+    expect(usage.prompt_tokens).toBe(30);
+  });
+
+  it('goes on with the last message when asked to, and not while a new turn begins', async () => {
+    const { answer, refusal } = await serve('0123456789', 'plain');
+    const messages = [...hi, { role: 'assistant', content: '012' }];
+    expect((await answer({ messages, continue_final_message: true })).choices[0].message.content).toBe('3456789');
+    expect((await answer({ messages })).choices[0].message.content).toBe('0123456789');
+    expect(await refusal({ messages, continue_final_message: true, add_generation_prompt: true })).toMatchObject({
+      status: 400,
+      param: 'continue_final_message',
+    });
+  });
+
+  it('has log-probabilities of exactly its text, also when a stop text ends it', async () => {
+    const { answer } = await serve('añ😀bc');
+    const whole = (await answer({ logprobs: true, top_logprobs: 2 })).choices[0];
+    expect(whole.logprobs.content.map((entry: AnyJson) => entry.token)).toEqual([
+      'a',
+      '',
+      'ñ',
+      '',
+      '',
+      '',
+      '😀',
+      'b',
+      'c',
+    ]);
+    expect(Buffer.from(whole.logprobs.content.flatMap((entry: AnyJson) => entry.bytes)).toString()).toBe('añ😀bc');
+    expect(whole.logprobs.content[0].top_logprobs).toHaveLength(2);
+    const cut = (await answer({ logprobs: true, stop: '😀b' })).choices[0];
+    expect(cut.message.content).toBe('añ');
+    expect(cut.logprobs.content.map((entry: AnyJson) => entry.token)).toEqual(['a', '', 'ñ']);
+  });
+});
+
+describe('a streamed answer', () => {
+  it('has the role first and alone, then text, then an empty delta with the reason, then [DONE]', async () => {
+    const { events } = await serve('ab');
+    const chunks = await events({});
+    expect(chunks.at(-1)).toBe('[DONE]');
+    const choices = chunks.slice(0, -1).map((chunk) => chunk.choices[0]);
+    expect(choices.map(({ delta, finish_reason }) => [delta, finish_reason])).toEqual([
+      [{ role: 'assistant' }, null],
+      [{ content: 'a' }, null],
+      [{ content: 'b' }, null],
+      [{}, 'stop'],
+    ]);
+    expect(new Set(chunks.slice(0, -1).map(({ id, created, object }) => `${id} ${created} ${object}`)).size).toBe(1);
+    expect(chunks.every((chunk) => chunk === '[DONE]' || !('usage' in chunk))).toBe(true);
+  });
+
+  it('sends usage in a chunk of its own when asked to (B40)', async () => {
+    const { events, refusal } = await serve('ab');
+    const chunks = await events({ stream_options: { include_usage: true } });
+    expect(chunks.at(-2)).toMatchObject({ choices: [], usage: { prompt_tokens: 22, completion_tokens: 3 } });
+    expect(chunks.slice(0, -2).every(({ usage }) => usage === null)).toBe(true);
+    expect(await refusal({ stream_options: { include_usage: true } })).toMatchObject({
+      status: 400,
+      param: 'stream_options',
+    });
+  });
+
+  it('never cuts a character or leaks a stop text (B18, B38)', async () => {
+    const { events } = await serve('abc😀dé.\n');
+    const textOf = (chunks: AnyJson[]) => chunks.map((chunk) => chunk.choices?.[0].delta.content ?? '').join('');
+    expect(textOf(await events({}))).toBe('abc😀dé.\n');
+    expect(textOf(await events({ stop: 'c😀d' }))).toBe('ab');
+    expect(textOf(await events({ stop: ['c😀X'] }))).toBe('abc😀dé.\n');
+  });
+
+  it('has the choices of n as they come', async () => {
+    const { events } = await serve('ab');
+    const chunks = await events({ n: 2 });
+    for (const index of [0, 1]) {
+      const own = chunks.filter((chunk) => chunk.choices?.[0].index === index);
+      expect(own.map((chunk) => chunk.choices[0].delta)).toEqual([
+        { role: 'assistant' },
+        { content: 'a' },
+        { content: 'b' },
+        {},
+      ]);
+    }
+  });
+
+  it('has the log-probabilities of the whole answer, none of them on the first chunk', async () => {
+    const { answer, events } = await serve('añb');
+    const body = { logprobs: true, top_logprobs: 1 };
+    const chunks = await events(body);
+    expect(chunks[0].choices[0].logprobs).toBeNull();
+    const streamed = chunks.flatMap((chunk) => chunk.choices?.[0].logprobs?.content ?? []);
+    expect(streamed).toEqual((await answer(body)).choices[0].logprobs.content);
+  });
+});
+
+describe('calls of tools', () => {
+  it('answers calls with the content before them', async () => {
+    const { answer } = await serve(`Let me see.\n${call}`, 'qwenLike');
+    const { message, finish_reason } = (await answer({ tools })).choices[0];
+    expect(finish_reason).toBe('tool_calls');
+    expect(message.content).toBe('Let me see.');
+    expect(message.tool_calls).toMatchObject([
+      { type: 'function', function: { name: 'clock', arguments: '{"zone": "UTC"}' } },
+    ]);
+    expect(message.tool_calls[0].id).toMatch(/^call_\w{24}$/);
+  });
+
+  it('streams a call with its id and name first, as deltas that join to the same', async () => {
+    const { events } = await serve(`${call}\n${call}`, 'qwenLike');
+    const chunks = await events({ tools });
+    const deltas = chunks.flatMap((chunk) => chunk.choices?.[0].delta.tool_calls ?? []);
+    expect(deltas[0]).toMatchObject({ index: 0, type: 'function', function: { name: 'clock', arguments: '' } });
+    for (const index of [0, 1]) {
+      const own = deltas.filter((delta) => delta.index === index);
+      expect(JSON.parse(own.map((delta) => delta.function.arguments).join(''))).toEqual({ zone: 'UTC' });
+      expect(own.filter((delta) => 'id' in delta)).toHaveLength(1);
+    }
+    expect(chunks.at(-2).choices[0]).toMatchObject({ delta: {}, finish_reason: 'tool_calls' });
+  });
+
+  it('gives the text of a broken call back as content, streamed and not', async () => {
+    const broken = call.slice(0, -20);
+    const { answer, events } = await serve(broken, 'qwenLike');
+    expect((await answer({ tools })).choices[0]).toMatchObject({ message: { content: broken }, finish_reason: 'stop' });
+    const chunks = await events({ tools });
+    expect(chunks.map((chunk) => chunk.choices?.[0].delta.content ?? '').join('')).toBe(broken);
+    expect(chunks.some((chunk) => chunk.choices?.[0].delta.tool_calls)).toBe(false);
+  });
+
+  it('has no call, and shows no tools, with tool_choice none', async () => {
+    const prompts: string[] = [];
+    const { answer } = await serve((prompt) => {
+      prompts.push(prompt);
+      return call;
+    }, 'qwenLike');
+    const { message, finish_reason } = (await answer({ tools, tool_choice: 'none' })).choices[0];
+    expect([message.content, message.tool_calls, finish_reason]).toEqual([call, undefined, 'stop']);
+    expect(prompts[0]).not.toContain('clock');
+  });
+
+  it('renders earlier calls and their results, without content, too (B27)', async () => {
+    const prompts: string[] = [];
+    const { answer } = await serve((prompt) => {
+      prompts.push(prompt);
+      return 'ok';
+    }, 'qwenLike');
+    const tool_calls = [{ id: 'c1', type: 'function', function: { name: 'clock', arguments: '{"zone": 1.0}' } }];
+    for (const content of [{ content: null }, {}]) {
+      const messages = [
+        ...hi,
+        { role: 'assistant', ...content, tool_calls },
+        { role: 'tool', tool_call_id: 'c1', content: '' },
+      ];
+      expect((await answer({ messages, tools })).choices[0].message.content).toBe('ok');
+      expect(prompts.at(-1)).toContain('"arguments": {"zone": 1.0}}');
+    }
+  });
+
+  it('refuses tools that the template does not know, and choices that there are none for', async () => {
+    const { answer, refusal } = await serve('ok', 'plain');
+    expect(await refusal({ tools })).toMatchObject({ status: 400, param: 'tools' });
+    expect((await answer({ tools, tool_choice: 'none' })).choices[0].message.content).toBe('ok');
+    expect(await refusal({ tool_choice: 'required' })).toMatchObject({ status: 400, param: 'tool_choice' });
+    const tool_choice = { type: 'function', function: { name: 'other' } };
+    expect(await refusal({ tools, tool_choice })).toMatchObject({ status: 400, param: 'tool_choice' });
+  });
+});
+
+describe('thoughts', () => {
+  it('go to reasoning_content, and are counted', async () => {
+    const { answer, events } = await serve('<think>\nhm\n</think>\n\nyes', 'qwenLike');
+    const { choices, usage } = await answer({});
+    expect(choices[0].message).toMatchObject({ reasoning_content: 'hm', content: 'yes' });
+    // From the end of <think> to that of </think>.
+    expect(usage.completion_tokens_details.reasoning_tokens).toBe(13);
+    const chunks = await events({});
+    const join = (name: string) => chunks.map((chunk) => chunk.choices?.[0].delta[name] ?? '').join('');
+    expect([join('reasoning_content'), join('content')]).toEqual(['hm', 'yes']);
+  });
+});
+
+describe('what is refused', () => {
+  it.each([
+    ['messages', undefined],
+    ['messages', null],
+    ['messages', 'hi'],
+    ['messages', []],
+    ['messages[0]', [null]],
+    ['messages[0]', [42]],
+    ['messages[0].role', [{ content: 'x' }]],
+    ['messages[0].role', [{ role: 7, content: 'x' }]],
+    ['messages[0].content', [{ role: 'user' }]],
+    ['messages[0].content', [{ role: 'user', content: 5 }]],
+    ['messages[0].content[0]', [{ role: 'user', content: [null] }]],
+    ['messages[0].content[1].type', [{ role: 'user', content: [{ type: 'text', text: '' }, { type: 'image_url' }] }]],
+    ['messages[1].content', [...hi, { role: 'assistant', content: null }]],
+    [
+      'messages[0].tool_calls[0].function.arguments',
+      [{ role: 'assistant', tool_calls: [{ function: { name: 'x', arguments: 1 } }] }],
+    ],
+  ])('names %s for %j (B45)', async (param, messages) => {
+    const { refusal } = await serve('ok');
+    for (const stream of [false, true])
+      expect(await refusal({ messages, stream })).toMatchObject({ status: 400, param });
+  });
+
+  it.each([
+    ['model', { model: 3 }],
+    ['max_tokens', { max_tokens: '5' }],
+    ['max_tokens', { max_tokens: -1 }],
+    ['max_tokens', { max_tokens: 2.5 }],
+    ['stop', { stop: 5 }],
+    ['stop', { stop: [null] }],
+    ['stream', { stream: 'yes' }],
+    ['tools', { tools: {} }],
+    ['tools[0].type', { tools: [{ type: 'web_search' }] }],
+    ['n', { n: 0 }],
+    ['n', { n: 65 }],
+    ['seed', { seed: 0.5 }],
+    ['top_logprobs', { top_logprobs: 2 }],
+    ['top_logprobs', { logprobs: true, top_logprobs: 21 }],
+    ['response_format.type', { response_format: { type: 'xml' } }],
+    ['response_format.json_schema.schema', { response_format: { type: 'json_schema', json_schema: { name: 'x' } } }],
+    ['structured_outputs', { structured_outputs: {} }],
+    ['audio', { audio: { voice: 'x' } }],
+    ['modalities', { modalities: ['audio'] }],
+    ['guided_json', { guided_json: {} }],
+    ['repeat_penalty', { repeat_penalty: 1.1 }],
+    ['chat_template_kwargs.tools', { chat_template_kwargs: { tools: [] } }],
+  ])('names %s for %j (B46, B49)', async (param, body) => {
+    const { refusal } = await serve('ok');
+    expect(await refusal(body)).toMatchObject({ status: 400, param, message: expect.stringContaining(param) });
+  });
+
+  it('takes null for absent, and neutral values of what is not supported', async () => {
+    const { answer } = await serve('ok');
+    const names = [
+      'model',
+      'max_tokens',
+      'n',
+      'stop',
+      'stream',
+      'tools',
+      'tool_choice',
+      'response_format',
+      'audio',
+      'logprobs',
+      'stream_options',
+    ];
+    const body = { ...Object.fromEntries(names.map((name) => [name, null])), modalities: ['text'], repeat_penalty: 1 };
+    expect(
+      (await answer({ ...body, user: 'me', metadata: {}, store: true, anything: 1 })).choices[0].message.content,
+    ).toBe('ok');
+  });
+
+  it('is the refusal of the template, before a stream begins (B26)', async () => {
+    const { refusal } = await serve('ok', 'plain');
+    for (const stream of [false, true]) {
+      const messages = [{ role: 'tool', content: 'x' }];
+      expect(await refusal({ messages, stream })).toMatchObject({
+        status: 400,
+        param: 'messages',
+        message: expect.stringContaining('Roles must be system, user and assistant'),
+      });
+    }
+  });
+
+  it('is a role that the template leaves out, while others pass', async () => {
+    const { answer } = await serve('ok');
+    expect((await answer({ messages: [{ role: 'narrator', content: 'x' }] })).choices[0].message.content).toBe('ok');
+  });
+
+  it('is a prompt that does not fit, with both numbers (B48)', async () => {
+    const { refusal } = await serve('ok');
+    for (const stream of [false, true]) {
+      const { status, message } = await refusal({ messages: [{ role: 'user', content: 'x'.repeat(2100) }], stream });
+      expect(status).toBe(400);
+      expect(message).toMatch(/2048.*2120/);
+    }
+  });
+});

@@ -1,0 +1,42 @@
+import { createAnswerId, secondsNow, systemFingerprint } from '../../generation/answer-id.ts';
+import { checkCount } from '../../generation/check-count.ts';
+import { startChat } from '../../generation/start-chat.ts';
+import { eventStream } from '../../http/event-stream.ts';
+import { postRoute } from '../../http/route.ts';
+import { chatAnswer, chatAnswerSchema } from './chat-answer.ts';
+import { chatBody, readChatBody } from './chat-body.ts';
+import { chatChunkSchema, chatChunks } from './chat-stream.ts';
+
+/** Answers a conversation. */
+export const chatCompletionsRoute = postRoute({
+  path: '/v1/chat/completions',
+  tag: 'OpenAI',
+  summary: 'Answer a conversation',
+  body: chatBody,
+  responses: {
+    200: [
+      { description: 'The answer.', schema: chatAnswerSchema },
+      {
+        description: 'With stream: its chunks as they are made, then [DONE].',
+        contentType: 'text/event-stream',
+        schema: chatChunkSchema,
+      },
+    ],
+  },
+  handle: async (context, body) => {
+    const { fields } = body;
+    const request = readChatBody(body);
+    checkCount(context, request.count);
+    const served = await context.useModel(fields.model);
+    const started = await startChat(context, served, request);
+    const head = {
+      id: createAnswerId('chatcmpl-'),
+      created: secondsNow(),
+      model: served.name,
+      fingerprint: systemFingerprint(served),
+    };
+    if (!fields.stream) return Response.json(await chatAnswer(context, head, started));
+    const chunks = chatChunks(context, head, started, fields.stream_options?.include_usage ?? false);
+    return eventStream(context, chunks, { last: '[DONE]' });
+  },
+});
