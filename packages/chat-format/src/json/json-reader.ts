@@ -1,7 +1,12 @@
-import { InvalidArgumentError } from '@hearth/core';
+import { InvalidArgumentError, LimitExceededError } from '@hearth/core';
 
 const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-const blanks = /[ \t\n\r]*/y;
+const tab = 0x09;
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const space = 0x20;
+const quotationMark = 0x22;
+const backslash = 0x5c;
 /** A string whose escapes are left to `JSON.parse`, which also refuses wrong ones. */
 const quoted = /"(?:[^"\\]|\\.)*"/sy;
 
@@ -22,6 +27,8 @@ export interface JsonRules {
   /** Name of the text for messages, e.g. `body`. */
   place: string;
   maxDepth: number;
+  /** Most values: numbers, texts, constants, lists and objects; keys count as values, too. Default: no bound. */
+  maxValues?: number;
   /** Longest number, in characters. Default: no bound. */
   maxNumberLength?: number;
   /** Which of equal keys counts: the last, at the place of the first, as in Python; or none, it is an error. */
@@ -31,8 +38,9 @@ export interface JsonRules {
 /**
  * Reads one JSON value, strictly as RFC 8259 has it, with values of the builder's choice.
  *
- * @throws InvalidArgumentError when the text is no JSON or passes a bound; the message begins with `place`, and
- *   `details.position` counts UTF-16 units
+ * @throws InvalidArgumentError when the text is no JSON, nests too deep or holds too long a number; the message begins with
+ *   `place`, and `details.position` counts UTF-16 units
+ * @throws LimitExceededError when it holds too many values
  */
 export function buildJson<Value>(text: string, builder: JsonBuilder<Value>, rules: JsonRules): Value {
   return new JsonReader(text, builder, rules).read();
@@ -43,6 +51,7 @@ class JsonReader<Value> {
   readonly #builder: JsonBuilder<Value>;
   readonly #rules: JsonRules;
   #position = 0;
+  #numValues = 0;
 
   constructor(text: string, builder: JsonBuilder<Value>, rules: JsonRules) {
     this.#text = text;
@@ -52,7 +61,7 @@ class JsonReader<Value> {
 
   read(): Value {
     const value = this.#value(0);
-    this.#take(blanks);
+    this.#skipBlanks();
     if (this.#position < this.#text.length) throw this.#error('something follows after its end');
     return value;
   }
@@ -60,7 +69,8 @@ class JsonReader<Value> {
   #value(depth: number): Value {
     const { maxDepth } = this.#rules;
     if (depth > maxDepth) throw this.#error(`it is nested more than ${maxDepth} levels deep`);
-    this.#take(blanks);
+    this.#count();
+    this.#skipBlanks();
     switch (this.#text[this.#position]) {
       case '{':
         return this.#object(depth);
@@ -84,8 +94,9 @@ class JsonReader<Value> {
     this.#position++;
     if (this.#closes('}')) return this.#builder.object(members);
     for (;;) {
-      this.#take(blanks);
+      this.#skipBlanks();
       if (this.#text[this.#position] !== '"') throw this.#error('a key is expected');
+      this.#count();
       const key = this.#builder.key(this.#string());
       if (this.#rules.equalKeys === 'refused' && members.has(key)) {
         throw this.#error(
@@ -111,6 +122,8 @@ class JsonReader<Value> {
   }
 
   #number(): Value {
+    const short = this.#shortInteger();
+    if (short !== undefined) return this.#builder.number(short, true);
     const match = this.#take(number);
     if (match === undefined) throw this.#error('a value is expected');
     const [text, fraction, exponent] = match;
@@ -121,7 +134,22 @@ class JsonReader<Value> {
     return this.#builder.number(text, fraction === undefined && exponent === undefined);
   }
 
+  /** Token ids and the like, by the thousand: five times as fast as by the expression. */
+  #shortInteger(): string | undefined {
+    const start = this.#position;
+    let end = start;
+    while (isDigit(this.#text.charCodeAt(end))) end++;
+    const length = end - start;
+    if (length === 0 || length > 15 || (length > 1 && this.#text[start] === '0')) return undefined;
+    const next = this.#text[end];
+    if (next === '.' || next === 'e' || next === 'E') return undefined;
+    this.#position = end;
+    return this.#text.slice(start, end);
+  }
+
   #string(): string {
+    const short = this.#shortString();
+    if (short !== undefined) return short;
     const raw = this.#take(quoted)?.[0];
     if (raw === undefined) throw this.#error('a string does not end');
     try {
@@ -138,7 +166,7 @@ class JsonReader<Value> {
   }
 
   #closes(bracket: string): boolean {
-    this.#take(blanks);
+    this.#skipBlanks();
     if (this.#text[this.#position] !== bracket) return false;
     this.#position++;
     return true;
@@ -146,6 +174,37 @@ class JsonReader<Value> {
 
   #expect(character: string): void {
     if (!this.#closes(character)) throw this.#error(`"${character}" is expected`);
+  }
+
+  /** Keys and the like. Without an escape there is nothing to find but the end. */
+  #shortString(): string | undefined {
+    const start = this.#position + 1;
+    for (let end = start; end < start + 64; end++) {
+      const code = this.#text.charCodeAt(end);
+      if (code === quotationMark) {
+        this.#position = end + 1;
+        return this.#text.slice(start, end);
+      }
+      if (code === backslash || !(code >= space)) return undefined;
+    }
+    return undefined;
+  }
+
+  #count(): void {
+    const { maxValues = Number.POSITIVE_INFINITY } = this.#rules;
+    if (++this.#numValues <= maxValues) return;
+    const { place } = this.#rules;
+    throw new LimitExceededError(`${place} holds more than ${maxValues} values.`, {
+      details: { place, limit: 'values', maximum: maxValues },
+    });
+  }
+
+  #skipBlanks(): void {
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#position);
+      if (code !== space && code !== lineFeed && code !== carriageReturn && code !== tab) return;
+      this.#position++;
+    }
   }
 
   #take(pattern: RegExp): RegExpExecArray | undefined {
@@ -162,4 +221,8 @@ class JsonReader<Value> {
       details: { place, position: this.#position },
     });
   }
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
 }

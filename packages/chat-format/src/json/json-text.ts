@@ -9,8 +9,9 @@ import { InvalidArgumentError } from '@hearth/core';
 export class JsonText {
   readonly text: string;
 
-  constructor(text: string) {
-    parse(text);
+  /** @param isChecked spares the check of a text that a JSON reader has read */
+  constructor(text: string, isChecked = false) {
+    if (!isChecked) parse(text);
     this.text = text;
   }
 

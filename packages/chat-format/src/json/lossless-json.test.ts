@@ -45,6 +45,22 @@ describe('parseLosslessJson', () => {
     expect({}).not.toHaveProperty('isAdmin');
   });
 
+  it('reads short and long texts alike', () => {
+    for (const length of [0, 1, 62, 63, 64, 65, 66, 200]) {
+      for (const text of ['a'.repeat(length), `${'a'.repeat(length)}"\\\n\u0000`, 'é😀'.repeat(length), '\ud800']) {
+        expect(parseLosslessJson(JSON.stringify(text))).toBe(text);
+        expect(() => parseLosslessJson(JSON.stringify(text).slice(0, -1))).toThrow('a string does not end');
+        expect(() => parseLosslessJson(`"${'a'.repeat(length)}\n"`)).toThrow(
+          'a character or escape that JSON does not',
+        );
+      }
+    }
+  });
+
+  it.each(['01', '-', '00', '1.', '.5', '1e', '+1', '0x1', '1_000'])('refuses %s, which is no number', (text) => {
+    expect(() => parseLosslessJson(`[${text}]`)).toThrow('body is no valid JSON');
+  });
+
   it.each<[message: string, text: string, position: number]>([
     ['body is no valid JSON: a value is expected at character 6.', '{"a": }', 6],
     ['body is no valid JSON: "," is expected at character 7.', '{"a": 1:2}', 7],
@@ -64,7 +80,7 @@ describe('parseLosslessJson', () => {
     expect((error as Error).message).toContain(message);
   });
 
-  it('is bounded in length, depth and digits', () => {
+  it('is bounded in length, depth, values and digits', () => {
     expect(() => parseLosslessJson(' '.repeat(2 ** 22 + 1))).toThrow(LimitExceededError);
     expect(() => parseLosslessJson('[1]', 'x', { length: 2 })).toThrow('x has 3 UTF-16 units, but the limit is 2.');
     expect(() => parseLosslessJson('['.repeat(1_000_000))).toThrow('body is no valid JSON: it is nested more than 200');
@@ -72,6 +88,8 @@ describe('parseLosslessJson', () => {
     expect(() => parseLosslessJson('1'.repeat(1_001))).toThrow(
       'a number has 1001 characters, but the limit is 1000, and it ends at character 1001.',
     );
+    expect(parseLosslessJson('{"a":[1,"b",null]}', 'x', { values: 6 })).toEqual({ a: [1, 'b', null] });
+    expect(() => parseLosslessJson('{"a":[1,"b",null]}', 'x', { values: 5 })).toThrow('x holds more than 5 values.');
     expect(plainJson(parseLosslessJson('1'.repeat(1_000)))).toBe(BigInt('1'.repeat(1_000)));
   });
 });

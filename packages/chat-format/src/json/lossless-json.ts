@@ -25,6 +25,8 @@ export interface LosslessJsonLimits {
   length?: number;
   /** Deepest nesting. Default 200, the most that chat templates take. */
   depth?: number;
+  /** Most values: numbers, texts, constants, lists and objects; keys count as values, too. Default: no bound of their own. */
+  values?: number;
   /** Longest number, in characters. Default 1,000. */
   numberLength?: number;
 }
@@ -32,6 +34,7 @@ export interface LosslessJsonLimits {
 const defaultLimits: Readonly<Required<LosslessJsonLimits>> = {
   length: 2 ** 22,
   depth: maxJsonDepth,
+  values: Number.POSITIVE_INFINITY,
   numberLength: 1_000,
 };
 
@@ -44,10 +47,10 @@ const defaultLimits: Readonly<Required<LosslessJsonLimits>> = {
  *
  * @throws InvalidArgumentError when the text is no JSON, nests too deep or holds too long a number, with
  *   `details.position` in UTF-16 units
- * @throws LimitExceededError when the text is too long
+ * @throws LimitExceededError when the text is too long or holds too many values
  */
 export function parseLosslessJson(text: string, place = 'body', limits: LosslessJsonLimits = {}): LosslessJson {
-  const { length, depth, numberLength } = { ...defaultLimits, ...limits };
+  const { length, depth, values, numberLength } = { ...defaultLimits, ...limits };
   if (text.length > length) {
     throw new LimitExceededError(`${place} has ${text.length} UTF-16 units, but the limit is ${length}.`, {
       details: { limit: 'length', length: text.length, maximum: length },
@@ -64,7 +67,7 @@ export function parseLosslessJson(text: string, place = 'body', limits: Lossless
       constant: (value) => value,
       key: (key) => key,
     },
-    { place, maxDepth: depth, maxNumberLength: numberLength, equalKeys: 'refused' },
+    { place, maxDepth: depth, maxValues: values, maxNumberLength: numberLength, equalKeys: 'refused' },
   );
 }
 
@@ -76,9 +79,11 @@ export function plainJson(value: LosslessJson): PlainJson {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plainJson(member)]));
 }
 
-function readNumber(text: string): number | JsonText {
+function readNumber(text: string, isInteger: boolean): number | JsonText {
+  // Short integers are written in one way only.
+  if (isInteger && text.length <= 15 && text !== '-0') return Number(text);
   const value = Number(text);
-  return String(value) === text ? value : new JsonText(text);
+  return String(value) === text ? value : new JsonText(text, true);
 }
 
 function plainNumber({ text }: JsonText): number | bigint {
