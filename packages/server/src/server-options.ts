@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from '@hearth/core';
 import type { Model } from '@hearth/engine';
 import { type Logger, silentLogger } from './logger.ts';
 
@@ -31,6 +32,11 @@ export interface ServerOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   /** Most bytes of a body. Default: 4 MiB. */
   readonly maxBodyBytes?: number | undefined;
+  /**
+   * Most values of a body: numbers, texts, lists and so on. Reading some 10,000 takes a millisecond, and nothing else is
+   * answered meanwhile. Default: 200,000.
+   */
+  readonly maxBodyValues?: number | undefined;
   /** How long a body may take to arrive, in milliseconds. Default: 30,000. */
   readonly bodyTimeoutMs?: number | undefined;
   /** How long an answer may take, waiting included, in milliseconds. Default: 600,000. */
@@ -51,13 +57,21 @@ export type ResolvedServerOptions = Readonly<
   Required<{ [Name in keyof ServerOptions]: Exclude<ServerOptions[Name], undefined> }>
 >;
 
+/** Longest that a timer of JavaScript runs, in milliseconds. */
+const mostTimerMs = 2 ** 31 - 1;
+
+/**
+ * Fills in the defaults.
+ * @throws InvalidArgumentError for numbers that make no sense
+ */
 export function resolveServerOptions(options: ServerOptions): ResolvedServerOptions {
-  return {
+  const resolved = {
     models: options.models,
     apiKeys: options.apiKeys ?? [],
     allowedOrigins: options.allowedOrigins ?? [],
     allowedHosts: options.allowedHosts ?? [],
     maxBodyBytes: options.maxBodyBytes ?? 4 * 2 ** 20,
+    maxBodyValues: options.maxBodyValues ?? 200_000,
     bodyTimeoutMs: options.bodyTimeoutMs ?? 30_000,
     requestTimeoutMs: options.requestTimeoutMs ?? 600_000,
     stallTimeoutMs: options.stallTimeoutMs ?? 60_000,
@@ -66,4 +80,21 @@ export function resolveServerOptions(options: ServerOptions): ResolvedServerOpti
     logger: options.logger ?? silentLogger,
     logPrompts: options.logPrompts ?? false,
   };
+  for (const name of ['bodyTimeoutMs', 'requestTimeoutMs', 'stallTimeoutMs'] as const) {
+    checkWhole(name, resolved[name], mostTimerMs);
+  }
+  for (const name of ['maxBodyBytes', 'maxBodyValues', 'maxChoices'] as const) {
+    checkWhole(name, resolved[name], Number.MAX_SAFE_INTEGER);
+  }
+  if (resolved.idleTimeoutMs !== Number.POSITIVE_INFINITY) {
+    checkWhole('idleTimeoutMs', resolved.idleTimeoutMs, mostTimerMs);
+  }
+  return resolved;
+}
+
+function checkWhole(field: string, value: number, most: number): void {
+  if (Number.isInteger(value) && value >= 1 && value <= most) return;
+  throw new InvalidArgumentError(`${field} must be a whole number from 1 to ${most}, got ${String(value)}.`, {
+    details: { field, received: value },
+  });
 }

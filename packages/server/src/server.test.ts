@@ -17,11 +17,27 @@ describe('routes', () => {
     expect(body.data).toMatchObject([{ id: 'fake', object: 'model', state: 'unloaded' }]);
   });
 
-  it('answers an unknown path and a wrong method with a JSON error', async () => {
-    for (const response of [await test.send('/v2'), await test.send('/health', {})]) {
-      expect(response.status).toBe(404);
-      expect(await response.json()).toMatchObject({ error: { type: 'not_found_error', code: 'not_found' } });
-    }
+  it('answers an unknown path with a JSON error', async () => {
+    expect(await test.json('/v2')).toMatchObject({
+      status: 404,
+      body: { error: { type: 'not_found_error', code: 'not_found' } },
+    });
+  });
+
+  it('answers a wrong method with those that are right', async () => {
+    const answers = [await test.send('/health', {}), await test.send('/tokenize', undefined, { method: 'DELETE' })];
+    expect(answers.map(({ status, headers }) => [status, headers.get('allow')])).toEqual([
+      [405, 'GET, HEAD'],
+      [405, 'POST'],
+    ]);
+    expect(await answers[0]!.json()).toMatchObject({ error: { code: 'method_not_allowed' } });
+  });
+
+  it('answers HEAD as GET, without the body', async () => {
+    const response = await test.send('/v1/models', undefined, { method: 'HEAD' });
+    expect([response.status, await response.text()]).toEqual([200, '']);
+    const { status, headers } = await test.send('/tokenize', undefined, { method: 'HEAD' });
+    expect([status, headers.get('allow')]).toEqual([405, 'POST']);
   });
 
   it('finds a model by its name, also one with a slash, and no other', async () => {

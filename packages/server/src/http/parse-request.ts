@@ -9,14 +9,15 @@ const mostIssues = 8;
 
 /**
  * Reads and checks the body of a request.
- * @throws ApiError as `readJsonBody`, and 400 naming every field that is wrong
+ * @throws as `readJsonBody`, and ApiError 400 naming every field that is wrong
  */
 export async function parseRequest<Body extends z.ZodType>(
   request: Request,
   schema: Body,
   limits: BodyLimits,
+  signal: AbortSignal,
 ): Promise<RequestBody<z.output<Body>>> {
-  const json = await readJsonBody(request, limits);
+  const json = await readJsonBody(request, limits, signal);
   const result = schema.safeParse(plainJson(json));
   if (result.success) return { fields: result.data, json };
   const issues = result.error.issues.slice(0, mostIssues);

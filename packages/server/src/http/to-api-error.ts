@@ -6,7 +6,8 @@ import { ApiError, type ApiErrorOptions } from './api-error.ts';
  * The sentence of any other error may speak of files or of what others do, and stays in the log.
  */
 const answers: Readonly<Record<string, ApiErrorOptions>> = {
-  invalid_argument: { status: 400 },
+  invalid_argument: { status: 400, code: 'invalid_value' },
+  unsupported: { status: 400, code: 'unsupported' },
   context_length_exceeded: { status: 400, code: 'context_length_exceeded' },
   cache_exhausted: { status: 400, code: 'context_length_exceeded' },
   template_error: { status: 400, param: 'messages', code: 'template_error' },
@@ -22,10 +23,15 @@ const answers: Readonly<Record<string, ApiErrorOptions>> = {
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (HearthError.isInstance(error)) {
-    const answer = answers[error.code];
-    if (answer) return new ApiError(error.message, { ...answer, ...paramOf(error), cause: error });
-    if (error.code === 'aborted') return new ApiError('The request was cancelled.', { status: 499, cause: error });
-    if (error.code === 'disposed') return unavailable(error);
+    const { code } = error;
+    if (code === 'disposed') return unavailable('The server is shutting down, or the model was unloaded.', error);
+    if (code === 'aborted') return new ApiError('The request was cancelled.', { status: 499, cause: error });
+    if (code === 'limit_exceeded' && error.details.limit === 'start') {
+      return unavailable('The server has too much to do.', error);
+    }
+    const answer = answers[code];
+    if (answer && !namesPlace(error))
+      return new ApiError(error.message, { ...answer, ...paramOf(error), cause: error });
   }
   return new ApiError('The server failed to answer this request. Its log says why, under the id of the request.', {
     status: 500,
@@ -34,16 +40,21 @@ export function toApiError(error: unknown): ApiError {
   });
 }
 
+/** Whether the error is about a file or an address of the server, which is nothing that a request could have said. */
+function namesPlace({ code, details }: HearthError): boolean {
+  // The path of a constraint is one in its schema.
+  return code !== 'constraint' && ['path', 'file', 'url', 'directory'].some((name) => name in details);
+}
+
 function paramOf({ details }: HearthError): { param?: string } {
   const param = details.field ?? details.place;
   return typeof param === 'string' ? { param } : {};
 }
 
-function unavailable(cause: unknown): ApiError {
-  const code = 'unavailable';
-  return new ApiError('The server is shutting down, or the model was unloaded. Try again later.', {
+function unavailable(sentence: string, cause: unknown): ApiError {
+  return new ApiError(`${sentence} Try again later.`, {
     status: 503,
-    code,
+    code: 'unavailable',
     headers: { 'Retry-After': '5' },
     cause,
   });

@@ -33,7 +33,10 @@ export class ServedModel {
   }
 
   async dispose(): Promise<void> {
-    await this.#constraints?.dispose();
-    await this.#loaded.dispose();
+    try {
+      await this.#constraints?.dispose();
+    } finally {
+      await this.#loaded.dispose();
+    }
   }
 }

@@ -1,6 +1,7 @@
 import type { ModelStats } from '@hearth/engine';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { ModelManager, ModelState } from '../models/model-manager.ts';
+import type { ModelManager } from '../models/model-manager.ts';
+import type { ModelState } from '../models/model-slot.ts';
 
 /** A number that a model keeps itself, and that is read when somebody asks. */
 interface ModelMetric {

@@ -1,0 +1,105 @@
+import { Hono } from 'hono';
+import { cors } from 'hono/cors';
+import { requestId } from 'hono/request-id';
+import type { Services } from '../services.ts';
+import { answerRequest } from './answer-request.ts';
+import { ApiError } from './api-error.ts';
+import { createHostCheck } from './check-host.ts';
+import { createKeyCheck } from './check-key.ts';
+import { createOriginCheck } from './check-origin.ts';
+import type { Route } from './route.ts';
+import { toApiError } from './to-api-error.ts';
+
+/** What the caller of the app knows of the connection. */
+export interface ConnectionBindings {
+  readonly disconnect?: (() => void) | undefined;
+}
+
+interface AppEnvironment {
+  Bindings: ConnectionBindings;
+  Variables: { requestId: string; hasRoute: boolean };
+}
+
+/**
+ * Puts the routes behind the guards. Who may ask is known before anything of a body is read: the name of the server, then the
+ * page that asks, then the key.
+ *
+ * @throws InvalidArgumentError for hosts, origins and keys that are none
+ */
+export function createApp(services: Services): Hono<AppEnvironment> {
+  const { options, observer, routes } = services;
+  const { allowedHosts, allowedOrigins, apiKeys } = options;
+  const checkHost = createHostCheck(allowedHosts);
+  const checkOrigin = createOriginCheck(allowedOrigins);
+  const checkKey = createKeyCheck(apiKeys);
+
+  const app = new Hono<AppEnvironment>();
+  app.use(requestId(), async (c, next) => {
+    const startedAt = performance.now();
+    await next();
+    if (c.get('hasRoute')) return;
+    const milliseconds = performance.now() - startedAt;
+    observer.refused({ request: c.req.raw, requestId: c.get('requestId'), status: c.res.status, milliseconds });
+  });
+  app.use(async (c, next) => {
+    // Answers are data: no browser is to take them for scripts or pages.
+    c.header('X-Content-Type-Options', 'nosniff');
+    checkHost(c.req.raw);
+    checkOrigin(c.req.raw);
+    await next();
+  });
+  // Origins that are not allowed do not come so far.
+  app.use(
+    cors({
+      origin: (origin) => origin || null,
+      allowMethods: ['GET', 'HEAD', 'POST'],
+      exposeHeaders: ['X-Request-Id', 'Retry-After'],
+      maxAge: 600,
+    }),
+  );
+  for (const route of routes) {
+    app.on(route.method, route.path, (c) => {
+      if (!route.isPublic) checkKey(c.req.raw);
+      c.set('hasRoute', true);
+      const { disconnect } = c.env ?? {};
+      return answerRequest(services, {
+        route,
+        request: c.req.raw,
+        requestId: c.get('requestId'),
+        params: c.req.param(),
+        disconnect,
+      });
+    });
+  }
+  for (const [path, methods] of methodsByPath(routes)) {
+    app.all(path, (c) => {
+      throw new ApiError(`${c.req.path.slice(0, 200)} takes ${methods}, not ${c.req.method.slice(0, 20)}.`, {
+        status: 405,
+        code: 'method_not_allowed',
+        headers: { Allow: methods },
+      });
+    });
+  }
+  app.notFound((c) => {
+    const message = `There is nothing at ${c.req.method.slice(0, 20)} ${c.req.path.slice(0, 200)}. See /openapi.json.`;
+    return errorResponse(new ApiError(message, { status: 404, type: 'not_found_error', code: 'not_found' }));
+  });
+  app.onError((error) => errorResponse(toApiError(error)));
+  return app;
+}
+
+export function errorResponse(error: ApiError): Response {
+  return Response.json(error, { status: error.status, headers: error.headers });
+}
+
+/** As the Allow header has them. */
+function methodsByPath(routes: readonly Route[]): Map<string, string> {
+  const methods = new Map<string, string>();
+  for (const { method, path } of routes) {
+    // HEAD is answered wherever GET is, without the body.
+    const names = method === 'GET' ? 'GET, HEAD' : method;
+    const before = methods.get(path);
+    methods.set(path, before === undefined ? names : `${before}, ${names}`);
+  }
+  return methods;
+}
