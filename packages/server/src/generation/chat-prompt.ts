@@ -12,7 +12,10 @@ export interface ChatToRender extends Omit<RenderChatOptions, 'addGenerationProm
 export interface ChatPrompt {
   readonly text: string;
   readonly tokenIds: Int32Array;
-  /** How it leaves the block in which the model thinks; undefined for a model without one. */
+  /**
+   * How it leaves the block in which the model thinks; undefined for a model without one, and where the template has written
+   * all of it.
+   */
   readonly reasoning: ReasoningBlock | undefined;
 }
 
@@ -32,7 +35,12 @@ export async function renderChatPrompt(served: ServedModel, chat: ChatToRender):
   const { text, segments } = await model.chatTemplate.render(options);
   checkCustomRoles(messages, text);
   const tokenIds = await model.tokenizer.encodeSegments(segments, { addBos: 'auto', signal: chat.signal });
-  return { text, tokenIds, reasoning: canReason ? reasoningBlockAfter(text) : undefined };
+  return { text, tokenIds, reasoning: canReason && !isThoughtOut(text) ? reasoningBlockAfter(text) : undefined };
+}
+
+/** The way in which templates tell a model not to think. */
+function isThoughtOut(prompt: string): boolean {
+  return prompt.trimEnd().endsWith('</think>');
 }
 
 async function whyNoTemplate({ model }: ServedModel, { messages, ...options }: RenderOptions): Promise<unknown> {

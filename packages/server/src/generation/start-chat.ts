@@ -1,5 +1,7 @@
 import type { LosslessJson, OutputParserOptions } from '@hearth/chat-format';
 import type { GenerateOptions, Generation } from '@hearth/engine';
+import type { z } from 'zod';
+import { type reasoningEffortField, reasoningVariables } from '../fields/reasoning-fields.ts';
 import type { ResponseFormat, StructuredOutputs } from '../fields/response-format.ts';
 import type { ToolChoice, ToolFields } from '../fields/tools.ts';
 import { badRequest } from '../http/api-error.ts';
@@ -8,6 +10,7 @@ import type { ServedModel } from '../models/served-model.ts';
 import { renderChatPrompt } from './chat-prompt.ts';
 import { OutputReader } from './output-reader.ts';
 import { compileConstraint, planConstraint } from './plan-constraint.ts';
+import { constraintStarter } from './start-constraint.ts';
 import { startGenerations } from './start-generations.ts';
 import { TextLogprobs } from './text-logprobs.ts';
 
@@ -24,6 +27,10 @@ export interface ChatRequest {
   readonly format: ResponseFormat;
   readonly formatField: string;
   readonly structured: StructuredOutputs;
+  readonly reasoningEffort: z.output<typeof reasoningEffortField>;
+  /** The name of the field that it came in. */
+  readonly effortField: string;
+  readonly reasoningBudget: number | undefined;
   /** More variables of the template. */
   readonly variables: Readonly<Record<string, LosslessJson>>;
   readonly addGenerationPrompt: boolean;
@@ -63,7 +70,7 @@ export async function startChat(
   const prompt = await renderChatPrompt(served, {
     messages: request.messages,
     tools: hasTools ? request.toolsForTemplate : null,
-    variables: request.variables,
+    variables: { ...request.variables, ...reasoningVariables(served, request.reasoningEffort, request.effortField) },
     addGenerationPrompt: request.addGenerationPrompt,
     continueFinalMessage: request.continueFinalMessage,
     signal: context.signal,
@@ -73,7 +80,7 @@ export async function startChat(
     promptTokenIds: prompt.tokenIds,
     count: request.count,
     generate,
-    startConstraint: constraint && (() => constraint.start()),
+    startConstraint: await constraintStarter(served, prompt, { constraint, reasoningBudget: request.reasoningBudget }),
     cacheSalt: request.cacheSalt,
   });
   const parser: OutputParserOptions = {

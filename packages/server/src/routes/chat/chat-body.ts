@@ -2,6 +2,7 @@ import type { LosslessJson } from '@hearth/chat-format';
 import { z } from 'zod';
 import { checkStreamOptions, generationFields, generationOptions } from '../../fields/generation-fields.ts';
 import { messagesField } from '../../fields/messages.ts';
+import { reasoningBudgetField, reasoningEffortField } from '../../fields/reasoning-fields.ts';
 import { refusedChatFields } from '../../fields/refused-fields.ts';
 import { responseFormatField, structuredOutputsField } from '../../fields/response-format.ts';
 import { flag, wholeFrom } from '../../fields/scalars.ts';
@@ -25,6 +26,8 @@ const fields = z.object({
   ),
   response_format: responseFormatField,
   structured_outputs: structuredOutputsField,
+  reasoning_effort: reasoningEffortField,
+  reasoning_budget: reasoningBudgetField,
 });
 
 /** Body of POST /v1/chat/completions. */
@@ -57,6 +60,9 @@ export function readChatBody({ fields, json }: ChatBody): ChatRequest {
     format: fields.response_format,
     formatField: 'response_format',
     structured: fields.structured_outputs,
+    reasoningEffort: fields.reasoning_effort,
+    effortField: 'reasoning_effort',
+    reasoningBudget: fields.reasoning_budget ?? undefined,
     ...templateOptions(fields, json),
     generate: {
       ...generationOptions(fields),
