@@ -50,7 +50,8 @@ export class TextLogprobs {
   /** Takes the next token, which was generated with `logprobs`, and returns those whose text is out now. */
   push({ tokenId, text, logprob, topLogprobs = [] }: Omit<TextDelta, 'type' | 'index'>): TextLogprob[] {
     const piece = this.#detokenizer.push(tokenId);
-    const bytes = this.#bytesOf(tokenId);
+    // Control tokens are no text.
+    const bytes = this.#tokenizer.isSpecial(tokenId) ? [] : [...this.#tokenizer.tokenBytes(tokenId)];
     this.#unfinished.push({ text: piece, bytes, logprob: logprob!, top: topLogprobs.map((top) => this.#top(top)) });
     this.#tail = [...this.#tail, ...bytes.slice(-mostBytes)].slice(-mostBytes);
     if (piece !== '' && !endsInHalf(this.#tail)) {
@@ -79,13 +80,8 @@ export class TextLogprobs {
   }
 
   #top({ tokenId, logprob }: NonNullable<TextDelta['topLogprobs']>[number]): TopLogprob {
-    const bytes = this.#bytesOf(tokenId);
+    const bytes = [...this.#tokenizer.tokenBytes(tokenId)];
     return { text: Buffer.from(bytes).toString(), bytes, logprob };
-  }
-
-  /** Control tokens are no text. */
-  #bytesOf(tokenId: number): readonly number[] {
-    return this.#tokenizer.isSpecial(tokenId) ? [] : [...this.#tokenizer.tokenBytes(tokenId)];
   }
 }
 

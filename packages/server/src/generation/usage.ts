@@ -1,4 +1,4 @@
-import type { GenerateResult } from '@hearth/engine';
+import type { GenerateResult, GenerateUsage } from '@hearth/engine';
 import { z } from 'zod';
 import type { RequestContext } from '../http/request-context.ts';
 
@@ -7,6 +7,8 @@ export interface EndedChoice {
   readonly result: GenerateResult;
   readonly numReasoningTokens: number;
 }
+
+export type PromptUsage = Pick<GenerateUsage, 'promptTokens' | 'cachedTokens'>;
 
 export const usageSchema = z
   .object({
@@ -18,17 +20,28 @@ export const usageSchema = z
   })
   .meta({ id: 'Usage' });
 
-/** Tokens of an answer: the prompt counts once, however many texts follow it. The log and the metrics are told, too. */
-export function usageOf(context: RequestContext, choices: readonly EndedChoice[]): z.output<typeof usageSchema> {
-  const sum = (count: (choice: EndedChoice) => number) => choices.reduce((total, choice) => total + count(choice), 0);
-  const { promptTokens, cachedTokens } = choices[0]!.result.usage;
-  const completionTokens = sum(({ result }) => result.usage.completionTokens);
+/**
+ * Tokens of an answer: a prompt counts once, however many texts follow it. The log and the metrics are told, too.
+ * @param prompts those of the answer; by default one, which all texts follow
+ */
+export function usageOf(
+  context: RequestContext,
+  choices: readonly EndedChoice[],
+  prompts: readonly PromptUsage[] = choices.slice(0, 1).map(({ result }) => result.usage),
+): z.output<typeof usageSchema> {
+  const promptTokens = sum(prompts.map((prompt) => prompt.promptTokens));
+  const cachedTokens = sum(prompts.map((prompt) => prompt.cachedTokens));
+  const completionTokens = sum(choices.map(({ result }) => result.usage.completionTokens));
   context.usage = { promptTokens, cachedTokens, completionTokens };
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
     prompt_tokens_details: { cached_tokens: cachedTokens },
-    completion_tokens_details: { reasoning_tokens: sum(({ numReasoningTokens }) => numReasoningTokens) },
+    completion_tokens_details: { reasoning_tokens: sum(choices.map((choice) => choice.numReasoningTokens)) },
   };
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }

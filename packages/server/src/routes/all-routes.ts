@@ -1,5 +1,6 @@
 import type { Route } from '../http/route.ts';
 import { chatCompletionsRoute } from './chat/chat-completions.ts';
+import { completionsRoute } from './completions/completions.ts';
 import { healthRoute } from './health.ts';
 import { metricsRoute } from './metrics.ts';
 import { getModelRoute, listModelsRoute } from './models.ts';
@@ -10,6 +11,6 @@ import { textRoutes } from './text/text-routes.ts';
 export const allRoutes: readonly Route[] = [
   ...[healthRoute, readyRoute, metricsRoute],
   ...[listModelsRoute, getModelRoute],
-  chatCompletionsRoute,
+  ...[chatCompletionsRoute, completionsRoute],
   ...textRoutes,
 ];

@@ -1,15 +1,16 @@
 import { z } from 'zod';
 import { flag, text } from '../../fields/scalars.ts';
+import { checkTemplateFields } from '../../fields/template-fields.ts';
 import { postRoute } from '../../http/route.ts';
-import { chatToRender, messagesField, renderFields } from './chat-fields.ts';
+import { chatFields, promptOf } from './chat-fields.ts';
 
 const applyTemplateBody = z
-  .looseObject({
+  .object({
     model: text('Default: the first one.'),
-    messages: messagesField,
-    ...renderFields,
+    ...chatFields,
     return_tokens: flag('Answer the token ids of the prompt, too. Default: false.'),
   })
+  .superRefine(checkTemplateFields)
   .meta({ id: 'ApplyTemplateRequest' });
 
 const appliedTemplate = z
@@ -27,14 +28,8 @@ export const applyTemplateRoute = postRoute({
   body: applyTemplateBody,
   responses: { 200: [{ description: 'The prompt.', schema: appliedTemplate }] },
   handle: async (context, body) => {
-    const { model } = await context.useModel(body.fields.model);
-    const { messages, options } = chatToRender(body);
-    const { signal } = context;
-    // It throws the reason why there is no template that works.
-    if (!model.chatTemplate) return Response.json({ tokens: await model.renderChat(messages, options) });
-    const { text: prompt, segments } = await model.chatTemplate.render({ ...options, messages, signal });
-    if (!body.fields.return_tokens) return Response.json({ prompt });
-    const tokens = await model.tokenizer.encodeSegments(segments, { signal });
-    return Response.json({ prompt, tokens: [...tokens] });
+    const served = await context.useModel(body.fields.model);
+    const { text: prompt, tokenIds } = await promptOf(served, body, context.signal);
+    return Response.json({ prompt, ...(body.fields.return_tokens && { tokens: [...tokenIds] }) });
   },
 });

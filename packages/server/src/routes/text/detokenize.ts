@@ -9,7 +9,7 @@ export const detokenizeRoute = postRoute({
   tag: 'Text',
   summary: 'Turn token ids into text',
   body: z
-    .looseObject({
+    .object({
       model: text('Default: the first one.'),
       tokens: tokenIdsField('The ids. Bytes that are no whole character become U+FFFD.'),
     })

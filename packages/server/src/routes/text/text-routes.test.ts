@@ -69,6 +69,7 @@ describe('/tokenize', () => {
     [{ content: 'a', parse_special: 'no' }, 'parse_special'],
     [{ messages: [] }, 'messages'],
     [{ messages: [null] }, 'messages[0]'],
+    [{ messages: [{ role: 'user', content: 5 }] }, 'messages[0].content'],
     [{ messages: [{ role: 'user', content: 'a' }], tools: 3 }, 'tools'],
   ])('refuses %j, naming %s', async (request, param) => {
     const { status, body } = await test.json('/tokenize', request);

@@ -1,16 +1,18 @@
-import type { Model } from '@hearth/engine';
 import { z } from 'zod';
+import { messagesField } from '../../fields/messages.ts';
 import { flag, text } from '../../fields/scalars.ts';
+import { checkTemplateFields } from '../../fields/template-fields.ts';
 import { badRequest } from '../../http/api-error.ts';
 import type { RequestContext } from '../../http/request-context.ts';
 import { postRoute, type RequestBody } from '../../http/route.ts';
-import { chatToRender, messagesField, renderFields } from './chat-fields.ts';
+import type { ServedModel } from '../../models/served-model.ts';
+import { promptOf, renderFields } from './chat-fields.ts';
 import { tokenPiece } from './token-piece.ts';
 
 const anyText = z.string({ error: 'must be a string' });
 
 const tokenizeBody = z
-  .looseObject({
+  .object({
     model: text('Default: the first one.'),
     content: anyText.meta({ description: 'A text.' }).nullish(),
     prompt: anyText.meta({ description: 'Another name for content.' }).nullish(),
@@ -21,6 +23,7 @@ const tokenizeBody = z
     return_token_strs: flag('Answer the text of each token in token_strs. Default: false.'),
     with_pieces: flag('Answer tokens as objects of id and piece. Default: false.'),
   })
+  .superRefine(checkTemplateFields)
   .meta({ id: 'TokenizeRequest' });
 
 const piece = z
@@ -45,8 +48,9 @@ export const tokenizeRoute = postRoute({
   responses: { 200: [{ description: 'The ids.', schema: tokenized }] },
   handle: async (context, body) => {
     const { fields } = body;
-    const { model } = await context.useModel(fields.model);
-    const ids = Array.from(await encode(context, model, body));
+    const served = await context.useModel(fields.model);
+    const { model } = served;
+    const ids = Array.from(await encode(context, served, body));
     const pieces = () => ids.map((id) => tokenPiece(model.tokenizer, id));
     return Response.json({
       tokens: fields.with_pieces ? pieces().map((piece, index) => ({ id: ids[index], piece })) : ids,
@@ -59,7 +63,7 @@ export const tokenizeRoute = postRoute({
 
 async function encode(
   { signal }: RequestContext,
-  model: Model,
+  served: ServedModel,
   body: RequestBody<z.output<typeof tokenizeBody>>,
 ): Promise<Int32Array> {
   const { content, prompt, messages, add_special_tokens, parse_special } = body.fields;
@@ -70,11 +74,8 @@ async function encode(
       `Exactly one of content, prompt and messages must be given, but there are ${given.length}.`,
     );
   }
-  if (messages) {
-    const chat = chatToRender(body);
-    return model.renderChat(chat.messages, { ...chat.options, signal });
-  }
-  return model.tokenizer.encode(content ?? prompt!, {
+  if (messages) return (await promptOf(served, body, signal)).tokenIds;
+  return served.model.tokenizer.encode(content ?? prompt!, {
     addBos: add_special_tokens === false ? false : 'auto',
     specialTokens: parse_special === false ? 'text' : 'parse',
     signal,
