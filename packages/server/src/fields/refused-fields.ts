@@ -63,7 +63,7 @@ function refusedField({ neutral = [], advice = leaveOut }: RefusedField) {
       context.addIssue({ code: 'custom', message: `is not supported${only}; ${advice}` });
     })
     .optional()
-    .meta({ description: `Not supported${only}; ${advice}.` });
+    .meta({ description: `Not supported${only}; ${advice}.`, override: { enum: [null, ...neutral] } });
 }
 
 function stringify(value: unknown): string {

@@ -33,6 +33,8 @@ interface RouteDescription {
 /** One method of one path: what it takes, what it answers, and who does it. The OpenAPI description is made from these. */
 export interface Route extends RouteDescription {
   readonly body?: z.ZodType;
+  /** A body that works, for people who read the description. */
+  readonly example?: Readonly<Record<string, unknown>>;
   handle(context: RequestContext, body: RequestBody<unknown> | undefined): Promise<Response>;
 }
 
@@ -46,6 +48,7 @@ export function getRoute(
 export function postRoute<Body extends z.ZodType>(
   route: Omit<RouteDescription, 'method'> & {
     readonly body: Body;
+    readonly example?: z.input<Body> & Readonly<Record<string, unknown>>;
     handle(context: RequestContext, body: RequestBody<z.output<Body>>): Promise<Response>;
   },
 ): Route {

@@ -4,12 +4,13 @@ import { completionsRoute } from './completions/completions.ts';
 import { healthRoute } from './health.ts';
 import { metricsRoute } from './metrics.ts';
 import { getModelRoute, listModelsRoute } from './models.ts';
+import { openApiRoute } from './openapi.ts';
 import { readyRoute } from './ready.ts';
 import { textRoutes } from './text/text-routes.ts';
 
 /** Everything that the server answers. */
 export const allRoutes: readonly Route[] = [
-  ...[healthRoute, readyRoute, metricsRoute],
+  ...[healthRoute, readyRoute, metricsRoute, openApiRoute],
   ...[listModelsRoute, getModelRoute],
   ...[chatCompletionsRoute, completionsRoute],
   ...textRoutes,

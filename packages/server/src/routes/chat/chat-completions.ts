@@ -13,6 +13,7 @@ export const chatCompletionsRoute = postRoute({
   tag: 'OpenAI',
   summary: 'Answer a conversation',
   body: chatBody,
+  example: { messages: [{ role: 'user', content: 'Why is the sky blue?' }], max_tokens: 64 },
   responses: {
     200: [
       { description: 'The answer.', schema: chatAnswerSchema },

@@ -26,6 +26,7 @@ export const applyTemplateRoute = postRoute({
   tag: 'Text',
   summary: 'Turn messages into the prompt that the model would be given',
   body: applyTemplateBody,
+  example: { messages: [{ role: 'user', content: 'Why is the sky blue?' }] },
   responses: { 200: [{ description: 'The prompt.', schema: appliedTemplate }] },
   handle: async (context, body) => {
     const served = await context.useModel(body.fields.model);

@@ -14,6 +14,7 @@ export const detokenizeRoute = postRoute({
       tokens: tokenIdsField('The ids. Bytes that are no whole character become U+FFFD.'),
     })
     .meta({ id: 'DetokenizeRequest' }),
+  example: { tokens: [72, 105] },
   responses: {
     200: [
       {

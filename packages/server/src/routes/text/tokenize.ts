@@ -45,6 +45,7 @@ export const tokenizeRoute = postRoute({
   tag: 'Text',
   summary: 'Turn a text, or messages, into token ids',
   body: tokenizeBody,
+  example: { content: 'Why is the sky blue?', with_pieces: true },
   responses: { 200: [{ description: 'The ids.', schema: tokenized }] },
   handle: async (context, body) => {
     const { fields } = body;

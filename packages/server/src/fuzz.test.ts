@@ -1,0 +1,105 @@
+import type { Model } from '@hearth/engine';
+import { createFakeModel, hashScript } from '@hearth/engine/test';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AnswerChecker } from './__fixtures__/answer-checker.ts';
+import { arbitraryFromSchema } from './__fixtures__/arbitrary-from-schema.ts';
+import { parseMetrics, sampleValue } from './__fixtures__/metrics-text.ts';
+import { mutatedJson, writeJson } from './__fixtures__/mutated-json.ts';
+import type { AnyJson } from './__fixtures__/test-server.ts';
+import { createServer, type HearthServer } from './index.ts';
+import { openApiPath } from './openapi/open-api-path.ts';
+import { allRoutes } from './routes/all-routes.ts';
+
+// `FUZZ_SEED=… FUZZ_RUNS=…` looks elsewhere, and for longer.
+const seed = Number(process.env.FUZZ_SEED ?? 1);
+const numRuns = Number(process.env.FUZZ_RUNS ?? 60);
+
+/** What chance alone would not hit. */
+const hints: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  model: fc.oneof({ weight: 9, arbitrary: fc.constantFrom('fake', null) }, fc.string()),
+  role: fc.constantFrom('system', 'user', 'assistant', 'tool'),
+};
+
+let server: HearthServer;
+let model: Model;
+let document: AnyJson;
+let checker: AnswerChecker;
+
+beforeAll(async () => {
+  const load = async () => {
+    ({ model } = await createFakeModel({ next: hashScript(260), contextLength: 64, cacheTokens: 512 }));
+    return { model, dispose: () => model.dispose() };
+  };
+  server = createServer({ models: [{ name: 'fake', load }] });
+  await server.preload('fake');
+  document = await (await server.fetch(new Request('http://localhost/openapi.json'))).json();
+  checker = new AnswerChecker(document);
+});
+
+afterAll(() => server.dispose());
+
+async function post(path: string, body: string | Uint8Array<ArrayBuffer>, contentType = 'application/json') {
+  const request = new Request(`http://localhost${path}`, {
+    method: 'POST',
+    body,
+    headers: { 'Content-Type': contentType },
+  });
+  await checker.check('POST', path, await server.fetch(request));
+}
+
+/** Fails with the request that went wrong, made as small as it still goes wrong. */
+function fuzz<T>(values: fc.Arbitrary<T>, send: (value: T) => Promise<void>): Promise<void> {
+  return fc.assert(fc.asyncProperty(values, send), { seed, numRuns });
+}
+
+describe.each(allRoutes.filter(({ body }) => body))('POST $path', ({ path }) => {
+  const bodies = () => {
+    const { schema } = document.paths[path].post.requestBody.content['application/json'];
+    return arbitraryFromSchema(schema, { document, hints });
+  };
+
+  it('answers bodies of its schema as described, without a failure of ours', async () => {
+    await fuzz(bodies().map(writeJson), (body) => post(path, body));
+  });
+
+  it('answers bodies with mistakes as described, too', async () => {
+    await fuzz(mutatedJson(bodies()), (body) => post(path, body));
+  });
+
+  it('answers what is no JSON of its kind', async () => {
+    const bytes = fc.uint8Array({ maxLength: 40 }).map((bytes) => Uint8Array.from(bytes));
+    const cut = fc
+      .tuple(bodies().map(writeJson), fc.double({ min: 0, max: 1, noNaN: true }))
+      .map(([body, part]) => body.slice(0, body.length * part));
+    const values = fc.jsonValue().map((value) => JSON.stringify(value));
+    await fuzz(fc.oneof(bytes, cut, values), (body) => post(path, body));
+    await fuzz(fc.oneof(fc.constantFrom('text/plain', 'application/x-www-form-urlencoded', '*/*')), (type) =>
+      post(path, '{}', type),
+    );
+  });
+});
+
+describe.each(allRoutes.filter(({ body }) => !body))('GET $path', ({ path }) => {
+  it('answers as described, whatever is in the path', async () => {
+    const described = openApiPath(path);
+    await fuzz(fc.string({ unit: 'grapheme', minLength: 1 }), async (text) => {
+      const filled = described.replace(/\{\w+\}/g, () => encodeURIComponent(text));
+      await checker.check('GET', described, await server.fetch(new Request(`http://localhost${filled}`)));
+    });
+  });
+});
+
+describe('after all of it', () => {
+  it('nothing is under way, nothing has leaked, and answers are right', async () => {
+    expect(model.stats()).toMatchObject({ requests: { numRunning: 0, numWaiting: 0 }, cache: { numOwnedBlocks: 0 } });
+    model.checkIntegrity();
+    const samples = parseMetrics(await (await server.fetch(new Request('http://localhost/metrics'))).text());
+    // The one that asks.
+    expect(sampleValue(samples, 'hearth_requests_under_way')).toBe(1);
+    const body = JSON.stringify({ content: 'abc', add_special_tokens: false });
+    const headers = { 'Content-Type': 'application/json' };
+    const request = new Request('http://localhost/tokenize', { method: 'POST', body, headers });
+    expect(await (await server.fetch(request)).json()).toMatchObject({ tokens: [97, 98, 99] });
+  });
+});
