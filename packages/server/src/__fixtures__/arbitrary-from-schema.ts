@@ -5,7 +5,7 @@ export interface ArbitraryFromSchemaOptions {
   /** The whole document, for `$ref`. */
   readonly document: AnyJson;
   /** Values of properties that chance alone would not hit, by name. */
-  readonly hints?: Readonly<Record<string, fc.Arbitrary<unknown>>>;
+  readonly hints?: Readonly<Record<string, (bySchema: fc.Arbitrary<unknown>) => fc.Arbitrary<unknown>>>;
 }
 
 /** Below it, the parts of a schema that refers to itself are as small as they may be. */
@@ -103,10 +103,10 @@ function objectFrom(schema: AnyJson, options: ArbitraryFromSchemaOptions, depth:
   const named = chosen.chain((names: string[]) =>
     fc.record(
       Object.fromEntries(
-        [...required, ...names].map((name: string) => [
-          name,
-          options.hints?.[name] ?? arbitraryFromSchema(properties[name], options, depth + 1),
-        ]),
+        [...required, ...names].map((name: string) => {
+          const bySchema = arbitraryFromSchema(properties[name], options, depth + 1);
+          return [name, options.hints?.[name]?.(bySchema) ?? bySchema];
+        }),
       ),
     ),
   );
