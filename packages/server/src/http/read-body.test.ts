@@ -1,6 +1,6 @@
 import { hashScript } from '@hearth/engine/test';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type TestServer, testServer } from '../__fixtures__/test-server.ts';
+import { type AnyJson, type TestServer, testServer } from '../__fixtures__/test-server.ts';
 
 let test: TestServer;
 
@@ -13,14 +13,16 @@ afterEach(() => test.server.dispose());
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 const nested = (depth: number) => `{"content":${'['.repeat(depth)}${']'.repeat(depth)}}`;
 
-async function post(body: BodyInit, headers: Record<string, string> = {}) {
+type Body = string | Uint8Array | ReadableStream;
+
+async function post(body: Body, headers: Record<string, string> = {}) {
   const init = { body, duplex: 'half', headers: { 'Content-Type': 'application/json', ...headers } };
   const response = await test.send('/tokenize', {}, init as RequestInit);
-  return { status: response.status, headers: response.headers, body: await response.json() };
+  return { status: response.status, headers: response.headers, body: (await response.json()) as AnyJson };
 }
 
 describe('bodies', () => {
-  it.each<[what: string, body: BodyInit]>([
+  it.each<[what: string, body: Body]>([
     ['nothing', ''],
     ['null', 'null'],
     ['a list', '[1,2]'],
@@ -52,7 +54,7 @@ describe('bodies', () => {
     expect(answer.body.error.message.length).toBeLessThan(300);
   });
 
-  it.each<[what: string, body: BodyInit, tokens: number[]]>([
+  it.each<[what: string, body: Body, tokens: number[]]>([
     ['a byte order mark', '\ufeff{"content":"a","add_special_tokens":false}', [97]],
     ['blanks around', ' \r\n\t{"content":"a","add_special_tokens":false} \n', [97]],
     ['an escaped NUL', '{"content":"a\\u0000b","add_special_tokens":false}', [97, 0, 98]],

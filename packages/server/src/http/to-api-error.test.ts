@@ -42,9 +42,9 @@ describe('toApiError', () => {
     expect(answerTo(error)).toMatchObject({ status, code, message: error.message });
   });
 
-  it('names the field', () => {
-    const error = new InvalidArgumentError('Wrong.', { details: { field: 'temperature' } });
-    expect(answerTo(error)).toMatchObject({ param: 'temperature' });
+  it('names the field as requests do', () => {
+    const error = new InvalidArgumentError('logitBias must map token ids.', { details: { field: 'logitBias' } });
+    expect(answerTo(error)).toMatchObject({ param: 'logit_bias', message: 'logit_bias must map token ids.' });
     expect(answerTo(new InvalidArgumentError('Wrong.', { details: { place: 'messages[1]' } }))).toMatchObject({
       param: 'messages[1]',
     });

@@ -30,8 +30,7 @@ export function toApiError(error: unknown): ApiError {
       return unavailable('The server has too much to do.', error);
     }
     const answer = answers[code];
-    if (answer && !namesPlace(error))
-      return new ApiError(error.message, { ...answer, ...paramOf(error), cause: error });
+    if (answer && !namesPlace(error)) return inNamesOfRequests(error, answer);
   }
   return new ApiError('The server failed to answer this request. Its log says why, under the id of the request.', {
     status: 500,
@@ -46,9 +45,16 @@ function namesPlace({ code, details }: HearthError): boolean {
   return code !== 'constraint' && ['path', 'file', 'url', 'directory'].some((name) => name in details);
 }
 
-function paramOf({ details }: HearthError): { param?: string } {
-  const param = details.field ?? details.place;
-  return typeof param === 'string' ? { param } : {};
+/** The engine's sentence, but with the field as requests call it: `logit_bias` for `logitBias`. */
+function inNamesOfRequests(error: HearthError, answer: ApiErrorOptions): ApiError {
+  const { message, details } = error;
+  const { field, place } = details;
+  if (typeof field !== 'string') {
+    return new ApiError(message, { ...answer, ...(typeof place === 'string' && { param: place }), cause: error });
+  }
+  const param = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const sentence = message.startsWith(field) ? param + message.slice(field.length) : message;
+  return new ApiError(sentence, { ...answer, param, cause: error });
 }
 
 function unavailable(sentence: string, cause: unknown): ApiError {
