@@ -84,10 +84,8 @@ export class RequestObserver {
 }
 
 /** A stream has said 200 long before it is known what became of it. */
-function finalStatus({ error, signal, status }: RequestContext): number {
-  if (error !== undefined) return toApiError(error).status;
-  if (!signal.aborted) return status;
-  return signal.reason instanceof ApiError ? signal.reason.status : clientGone;
+function finalStatus({ error, status }: RequestContext): number {
+  return error === undefined ? status : toApiError(error).status;
 }
 
 function causeOf(error: unknown): unknown {
