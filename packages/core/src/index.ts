@@ -54,6 +54,7 @@ export { log32 } from './math/log32.ts';
 export { tanh32 } from './math/tanh32.ts';
 export { type Batch, type BatchLimits, type BlockTable, checkBatch } from './program/batch.ts';
 export { checkProgram } from './program/check-program.ts';
+export { countOpsForHidden } from './program/count-ops-for-hidden.ts';
 export { type OpAccess, opAccess } from './program/op-access.ts';
 export type {
   Activation,

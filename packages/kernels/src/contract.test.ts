@@ -1,12 +1,25 @@
-import type { Backend, StepResult } from '@hearth/core';
+import {
+  type Backend,
+  type Batch,
+  type Executable,
+  NumericError,
+  type RowOutput,
+  type StepResult,
+  type WeightSource,
+} from '@hearth/core';
 import { createReferenceBackend } from '@hearth/reference';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { backendsToCompare, cpuBackend, supportedVariants } from './__fixtures__/backends.ts';
 import { firstBlocks, makeBatch, prefill, someTokens } from './__fixtures__/batches.ts';
 import { firstDifference } from './__fixtures__/bits.ts';
 import { tinyLlama } from './__fixtures__/tiny-llama.ts';
+import { weightSource } from './__fixtures__/weight-source.ts';
 
 // Every comparison of results in this file is of bits: the numerics contract, not closeness.
+
+async function hiddenOf(executable: Executable, batch: Batch): Promise<Float32Array> {
+  return (await executable.step(batch, { output: { kind: 'hidden' } })).hidden!.slice();
+}
 
 describe('a model', () => {
   let backends: { name: string; backend: Backend }[];
@@ -173,6 +186,63 @@ describe.each(supportedVariants)('the contract (%s)', (variant) => {
     for (const [s, logits] of alone.entries()) {
       expect(firstDifference(together.logits!.slice(s * 96, (s + 1) * 96), logits), `sequence ${s}`).toBeNull();
     }
+  });
+
+  it('gives hidden rows beside rows of other kinds', async () => {
+    const parts = [
+      { tokenIds: [1, 2, 3], start: 0, blocks: [0], outputs: [0, 2] },
+      { tokenIds: [4, 5, 6], start: 0, blocks: [1], outputs: [0, 1, 2] },
+    ];
+    const batch = makeBatch(parts);
+    const hiddenRow = { kind: 'hidden' } as const;
+    const rows = [{ kind: 'logits' }, { kind: 'logprob', tokenId: 7 }, hiddenRow, hiddenRow, hiddenRow] as const;
+    const options = { config: { vocab_size: 83, tie_word_embeddings: false }, dtype: 'q8_0' } as const;
+    const reference = await tinyLlama(createReferenceBackend(), options);
+    const [allLogits, allHidden] = [(await reference.step(batch)).logits!, await hiddenOf(reference, batch)];
+    for (const executable of [reference, await tinyLlama(backend, options)]) {
+      const { logits, hidden, logprobs, argmax, sampled } = await executable.step(batch, {
+        output: { kind: 'rows', rows },
+      });
+      expect(firstDifference(logits, allLogits.subarray(0, 2 * 83))).toBeNull();
+      expect(firstDifference(hidden, allHidden.subarray(2 * 64))).toBeNull();
+      const nothing = [Number.NaN, Number.NaN, Number.NaN];
+      expect([...logprobs!]).toEqual([Number.NaN, expect.closeTo(-4, -1), ...nothing]);
+      expect([argmax![0], ...argmax!.subarray(2)]).toEqual([-1, -1, -1, -1]);
+      expect([...sampled!]).toEqual([-1, -1, -1, -1, -1]);
+    }
+  });
+
+  it('runs the head on no row that is wanted as a hidden row', async () => {
+    const untied = { tie_word_embeddings: false };
+    const batch = makeBatch([1, 2].map((id, s) => ({ tokenIds: [id], start: 0, blocks: [s] })));
+    const hidden = await hiddenOf(await tinyLlama(backend, { config: untied }), batch);
+    const [first, second] = [hidden.subarray(0, 64), hidden.subarray(64)].map((row) => row.map(Math.abs));
+    // A head of one column, so large that only the second sequence has logits beyond f32.
+    const column = first!.findIndex((value, i) => value < 1 && second![i]! > 1.2);
+    const head = Float32Array.from({ length: 96 * 64 }, (_, i) => (i % 64 === column ? 3e38 : 0));
+    const edit = (sources: Map<string, WeightSource>) => {
+      sources.set('lm_head.weight', weightSource('lm_head.weight', [96, 64], head));
+    };
+    for (const each of [backend, createReferenceBackend()]) {
+      const executable = await tinyLlama(each, { config: untied, edit });
+      const [logitsRow, hiddenRow] = [{ kind: 'logits' }, { kind: 'hidden' }] as const;
+      const step = (...rows: RowOutput[]) => executable.step(batch, { output: { kind: 'rows', rows } });
+      await expect(step(logitsRow, logitsRow)).rejects.toThrow(NumericError);
+      expect(firstDifference((await step(logitsRow, hiddenRow)).hidden, hidden.subarray(64))).toBeNull();
+      expect(firstDifference((await step(hiddenRow, hiddenRow)).hidden, hidden)).toBeNull();
+    }
+  });
+
+  it('gives hidden rows alone, without the head', async () => {
+    const executable = await tinyLlama(backend, { dtype: 'q4_0' });
+    const batch = makeBatch([{ tokenIds: [1, 2, 3], start: 0, blocks: [0], outputs: [0, 1, 2] }]);
+    const expected = await hiddenOf(executable, batch);
+    const rows = [0, 1, 2].map(() => ({ kind: 'hidden' }) as const);
+    const { hidden, logits, profile } = await executable.step(batch, { output: { kind: 'rows', rows }, profile: true });
+    expect(firstDifference(hidden, expected)).toBeNull();
+    expect(logits).toHaveLength(0);
+    expect(profile!.at(-1)!.nanoseconds).toBe(0);
+    expect(profile!.at(-2)!.nanoseconds).toBeGreaterThan(0);
   });
 
   it('gives the log-probabilities and hidden rows of the reference', async () => {

@@ -15,7 +15,7 @@ export interface NativeRowOutputs {
 const rowNumbers = 18;
 
 /** Numbers of native/step/row_outputs.h. */
-const rowKindNumbers: Readonly<Record<RowOutput['kind'], number>> = { logits: 0, logprob: 1, sample: 2 };
+const rowKindNumbers: Readonly<Record<RowOutput['kind'], number>> = { logits: 0, logprob: 1, sample: 2, hidden: 3 };
 
 /**
  * Lays out what is asked of the output rows, which `checkRowOutputs` has checked, in one piece. Native code copies it, and

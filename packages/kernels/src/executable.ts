@@ -86,7 +86,7 @@ export class CpuExecutable implements Executable {
     try {
       await running;
       if (numRows > 0) this.#events.onOutput();
-      return this.#collect(native, output.kind, numRows, profile);
+      return this.#collect(native, output, numRows, profile);
     } finally {
       this.#running = undefined;
     }
@@ -110,15 +110,20 @@ export class CpuExecutable implements Executable {
     return this.#native;
   }
 
-  #collect(native: NativeExecutable, kind: StepOutput['kind'], numRows: number, profile: boolean): StepResult {
+  #collect(native: NativeExecutable, output: StepOutput, numRows: number, profile: boolean): StepResult {
     const { captures, hiddenSize, vocabSize } = this.program;
-    let result: StepResult;
-    if (kind === 'hidden') {
-      result = { hidden: this.#rows(native, kind, numRows * hiddenSize) };
-    } else {
-      result = { logits: this.#rows(native, 'logits', numRows * vocabSize) };
+    const numHidden = countHidden(output, numRows);
+    const numHeadRows = numRows - numHidden;
+    let result: StepResult = {};
+    if (output.kind !== 'hidden') {
+      const logits = this.#rows(native, 'logits', numRows * vocabSize);
+      result = { logits: logits.subarray(0, numHeadRows * vocabSize) };
     }
-    if (kind === 'rows') {
+    if (output.kind === 'hidden' || numHidden > 0) {
+      const hidden = this.#rows(native, 'hidden', numRows * hiddenSize);
+      result = { ...result, hidden: hidden.subarray(numHeadRows * hiddenSize) };
+    }
+    if (output.kind === 'rows') {
       const [logprobs, argmax, sampled] = [
         new Float32Array(numRows),
         new Int32Array(numRows),
@@ -162,4 +167,10 @@ export class CpuExecutable implements Executable {
         : 'NaN or an infinity. The weights are damaged, or too large for 32-bit floats';
     return new NumericError(name, `${name} produced ${what}. The step gave no token.`);
   }
+}
+
+/** How many of the output rows, the last ones, are wanted as hidden rows. */
+function countHidden(output: StepOutput, numRows: number): number {
+  if (output.kind === 'rows') return output.rows.filter(({ kind }) => kind === 'hidden').length;
+  return output.kind === 'hidden' ? numRows : 0;
 }

@@ -107,6 +107,11 @@ describe('a batch', () => {
     expect(() => executable.step(good, 2, undefined, false)).toThrow(/rows must be an object/);
     expect(() => executable.step(good, 2, logprobs(1), false)).toThrow(/18 numbers for 2 output rows/);
     expect(() => executable.step(good, 2, logprobs(1, 10), false)).toThrow(/tokenId of output row 1 must be 0 to 9/);
+    const hiddenFirst = encodeRowOutputs([{ kind: 'hidden' }, { kind: 'logits' }], 10);
+    expect(() => executable.step(good, 2, hiddenFirst, false)).toThrow(/hidden must come last, but row 1/);
+    const unknown = encodeRowOutputs([{ kind: 'logits' }, { kind: 'hidden' }], 10);
+    unknown.numbers[18] = 4;
+    expect(() => executable.step(good, 2, unknown, false)).toThrow(/kind of output row 1 must be 0 to 3/);
   });
 });
 

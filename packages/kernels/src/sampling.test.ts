@@ -235,7 +235,7 @@ describe('what native code is given', () => {
   const call = (rows: NativeRowOutputs) => testing.sample('portable', new Float32Array(3), rows);
 
   const wrong: [number, number, RegExp][] = [
-    [0, 3, /kind of output row 0 must be .*, got 3/],
+    [0, 4, /kind of output row 0 must be .*, got 4/],
     [0, 1.5, /kind .* whole number/],
     [2, -1, /temperature of output row 0 must be .*, got -1/],
     [2, Number.NaN, /temperature/],

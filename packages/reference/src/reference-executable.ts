@@ -3,6 +3,7 @@ import {
   type CompileOptions,
   checkBatch,
   checkRowOutputs,
+  countOpsForHidden,
   DisposedError,
   type Executable,
   InvalidArgumentError,
@@ -30,6 +31,7 @@ export class ReferenceExecutable implements Executable {
   readonly #weights: BoundWeights;
   readonly #cache: ReferenceKvCache;
   readonly #onDispose: () => void;
+  readonly #numOpsForHidden: number;
   #arenas: Arenas | null;
   /** Settles when the running step has ended, however it ended. */
   #running: Promise<void> | null = null;
@@ -40,6 +42,7 @@ export class ReferenceExecutable implements Executable {
     this.#options = options;
     this.#weights = weights;
     this.#onDispose = onDispose;
+    this.#numOpsForHidden = countOpsForHidden(program);
     this.#arenas = new Arenas(program, { tokens: options.maxTokens, outputs: options.maxOutputRows });
     this.#cache = new ReferenceKvCache(program.cacheLayers, options.cache, () => this.#running);
   }
@@ -83,12 +86,14 @@ export class ReferenceExecutable implements Executable {
       captures: new Map(),
       turn: new EventLoopTurn(options.signal),
     };
+    const numHeadRows = countHeadRows(output, state.numRows.outputs);
+    const headState = { ...state, numRows: { ...state.numRows, outputs: numHeadRows } };
     const profile: OpTiming[] = [];
     for (const [index, op] of program.ops.entries()) {
       throwIfAborted(options.signal);
       if (state.turn.isOver) await state.turn.pass();
       const start = options.profile ? performance.now() : 0;
-      await runOp(op, state);
+      await runOp(op, index < this.#numOpsForHidden ? state : headState);
       if (options.profile) profile.push({ op: index, nanoseconds: Math.round((performance.now() - start) * 1e6) });
     }
     return {
@@ -99,9 +104,11 @@ export class ReferenceExecutable implements Executable {
   }
 
   async #outputs(output: StepOutput, { arenas, numRows, turn }: StepState): Promise<StepResult> {
-    const { hidden, logits: logitsView, vocabSize } = this.program;
-    if (output.kind === 'hidden') return { hidden: copyRows(arenas.rows(hidden), numRows.outputs) };
-    const logits = copyRows(arenas.rows(logitsView), numRows.outputs);
+    const { hidden, hiddenSize, logits: logitsView, vocabSize } = this.program;
+    const numHeadRows = countHeadRows(output, numRows.outputs);
+    const hiddenRows = () => copyRows(arenas.rows(hidden), numRows.outputs).subarray(numHeadRows * hiddenSize);
+    if (output.kind === 'hidden') return { hidden: hiddenRows() };
+    const logits = copyRows(arenas.rows(logitsView), numHeadRows);
     if (output.kind !== 'rows') return { logits };
     const reduced = {
       logprobs: new Float32Array(numRows.outputs).fill(Number.NaN),
@@ -112,7 +119,7 @@ export class ReferenceExecutable implements Executable {
       if (turn.isOver) await turn.pass();
       reduceRow(logits.subarray(r * vocabSize, (r + 1) * vocabSize), row, r, reduced);
     }
-    return { logits, ...reduced };
+    return { logits, ...reduced, ...(numHeadRows < numRows.outputs && { hidden: hiddenRows() }) };
   }
 
   async dispose(): Promise<void> {
@@ -125,6 +132,13 @@ export class ReferenceExecutable implements Executable {
     this.#weights.release();
     this.#onDispose();
   }
+}
+
+/** How many output rows the head runs on: those before the ones that are wanted as hidden rows. */
+function countHeadRows(output: StepOutput, numOutputRows: number): number {
+  if (output.kind === 'hidden') return 0;
+  if (output.kind === 'logits') return numOutputRows;
+  return output.rows.filter(({ kind }) => kind !== 'hidden').length;
 }
 
 /** What is asked of one output row, into its place `r` of the step's results. */

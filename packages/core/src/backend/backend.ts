@@ -102,9 +102,9 @@ export interface StepOptions {
 }
 
 export interface StepResult {
-  /** [numOutputRows, vocabSize] for `logits` and `rows`. Valid until the next step of the same executable; copy to keep. */
+  /** [numOutputRows, vocabSize] for `logits`; for `rows` of those before the ones of the kind `hidden`. Valid until the next step of the same executable; copy to keep. */
   readonly logits?: Float32Array;
-  /** [numOutputRows, hiddenSize] for `hidden`. Valid until the next step. */
+  /** [numOutputRows, hiddenSize] for `hidden`; for `rows` of those of that kind, when there are any. Valid until the next step. */
   readonly hidden?: Float32Array;
   /** [numOutputRows] for `rows`: NaN where not asked for. */
   readonly logprobs?: Float32Array;

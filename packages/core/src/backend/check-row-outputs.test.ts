@@ -38,6 +38,8 @@ describe('checkRowOutputs', () => {
       sampleRow({ frequencyPenalty: 1, promptTokenIds: [1, 2, 3], completionTokenIds: [4, 5] }),
       sampleRow({ completionTokenIds: { length: 2 ** 40 } }),
       sampleRow({ ...most, choiceIndex: 2 ** 32 - 1, mask: new Int32Array(3) }),
+      { kind: 'hidden' },
+      { kind: 'hidden' },
     ];
     expect(() => checkRowOutputs(rows, rows.length, program)).not.toThrow();
     expect(() => checkRowOutputs([], 0, program)).not.toThrow();
@@ -45,6 +47,11 @@ describe('checkRowOutputs', () => {
 
   it('wants one entry per output row', () => {
     expect(() => checkRowOutputs([{ kind: 'logits' }], 2, program)).toThrow(/each of the 2 output rows, but has 1/);
+  });
+
+  it('wants hidden rows after all others', () => {
+    const rows: RowOutput[] = [{ kind: 'hidden' }, { kind: 'hidden' }, { kind: 'logprob', tokenId: 1 }];
+    expect(() => checkRowOutputs(rows, 3, program)).toThrow(/row 0 is one and row 2 after it is of the kind logprob/);
   });
 
   it.each([-1, 70, 0.5, Number.NaN])('refuses the log-probability of token %f', (tokenId) => {

@@ -40,7 +40,13 @@ export function checkRowOutputs(
       `rows must say what is wanted of each of the ${numOutputRows} output rows, but has ${rows.length} entries.`,
     );
   }
+  const firstHidden = rows.findIndex(({ kind }) => kind === 'hidden');
   for (const [index, row] of rows.entries()) {
+    if (firstHidden !== -1 && index > firstHidden && row.kind !== 'hidden') {
+      throw new InvalidArgumentError(
+        `Output rows of the kind hidden must come last, but row ${firstHidden} is one and row ${index} after it is of the kind ${row.kind}.`,
+      );
+    }
     if (row.kind === 'logprob') checkTokenId(row.tokenId, index, program.vocabSize);
     if (row.kind !== 'sample') continue;
     checkNumbers(row, index);

@@ -2,12 +2,14 @@
 export type StepOutput =
   | { readonly kind: 'logits' }
   | { readonly kind: 'hidden' }
-  /** Each output row by itself, in order. */
+  /** Each output row by itself, in order. Those of the kind `hidden` come last: the head runs on the rows before them only. */
   | { readonly kind: 'rows'; readonly rows: readonly RowOutput[] };
 
-/** What one output row is reduced to. The logits of all of them can be read besides. */
+/** What one output row is reduced to. The logits of all but those of the kind `hidden` can be read besides. */
 export type RowOutput =
   | { readonly kind: 'logits' }
+  /** The final hidden row, which the head would read. For embeddings. */
+  | { readonly kind: 'hidden' }
   /** Log-probability (f32 log-softmax of the raw logits) of one id, and the row's argmax. */
   | { readonly kind: 'logprob'; readonly tokenId: number }
   | ({ readonly kind: 'sample' } & SampleRow);

@@ -57,7 +57,10 @@ class RowReader {
 
   void read(int64_t row, RowOutput& wanted) {
     row_ = row;
-    wanted.kind = static_cast<RowOutputKind>(whole(kKind, 2.0, "kind"));
+    const bool follows_hidden = row > 0 && memory_.wanted[row - 1].kind == RowOutputKind::hidden;
+    wanted.kind = static_cast<RowOutputKind>(whole(kKind, 3.0, "kind"));
+    require(!follows_hidden || wanted.kind == RowOutputKind::hidden, "Output rows of the kind hidden must come last, but row ", row,
+            " after one is of another.");
     if (wanted.kind == RowOutputKind::logprob) {
       wanted.token_id = static_cast<int32_t>(whole(kLogprobTokenId, static_cast<double>(memory_.vocab_size - 1), "tokenId"));
     } else if (wanted.kind == RowOutputKind::sample) {

@@ -93,7 +93,7 @@ struct Executable {
   MoeScratch moe;
   RowOutputMemory row_outputs;
 
-  /// Ops that a step has to run when only hidden rows are wanted: those before the head.
+  /// Ops that a step has to run when only hidden rows are wanted: those before the head, which runs on the other rows alone.
   int64_t num_ops_for_hidden = 0;
 };
 

@@ -10,7 +10,7 @@ namespace hearth {
 struct StepContext;
 
 /// What an output row is reduced to. Numbers as in src/encode-row-outputs.ts.
-enum class RowOutputKind : int32_t { logits = 0, logprob = 1, sample = 2 };
+enum class RowOutputKind : int32_t { logits = 0, logprob = 1, sample = 2, hidden = 3 };
 
 struct RowOutput {
   RowOutputKind kind;
@@ -51,7 +51,10 @@ struct RowOutputMemory {
   AlignedArray<uint8_t> scratch;
 };
 
-/// Reduces the logits of all output rows to what is wanted of each, rows side by side.
+/// How many of the step's output rows are not wanted as hidden rows, which come last.
+int64_t count_head_rows(const RowOutputMemory& memory, int64_t num_output_rows);
+
+/// Reduces the logits of the rows that the head has run on to what is wanted of each, rows side by side.
 void reduce_output_rows(StepContext& step);
 
 }  // namespace hearth

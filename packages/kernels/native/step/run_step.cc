@@ -155,21 +155,29 @@ void find_query_tiles(Executable& x) {
   }
 }
 
-/// Copies rows of a view that is part of a wider buffer to where JavaScript sees them side by side.
-void copy_rows(const Executable& x, const View& view, const AlignedBuffer& to) {
-  for (int64_t row = 0; row < x.batch.num_output_rows(); ++row) {
+/// Copies the output rows of a view that is part of a wider buffer to where JavaScript sees them side by side.
+void copy_rows(const Executable& x, const View& view, int64_t num_rows, const AlignedBuffer& to) {
+  for (int64_t row = 0; row < num_rows; ++row) {
     std::memcpy(to.as<float>() + row * view.width, x.row(view, row), static_cast<std::size_t>(view.width) * sizeof(float));
   }
 }
 
 void finish_outputs(StepContext& step, OutputKind output) {
   Executable& x = step.executable;
-  if (output == OutputKind::hidden) {
-    if (x.hidden_copy != nullptr) copy_rows(x, x.program.hidden, *x.hidden_copy);
-    return;
-  }
-  if (x.logits_copy != nullptr) copy_rows(x, x.program.logits, *x.logits_copy);
+  const int64_t num_rows = x.batch.num_output_rows();
+  const int64_t num_head_rows = step.num_rows(RowKind::outputs);
+  if (x.hidden_copy != nullptr && num_head_rows < num_rows) copy_rows(x, x.program.hidden, num_rows, *x.hidden_copy);
+  if (x.logits_copy != nullptr) copy_rows(x, x.program.logits, num_head_rows, *x.logits_copy);
   if (output == OutputKind::rows) reduce_output_rows(step);
+}
+
+int64_t head_rows_of(const Executable& x, OutputKind output) {
+  switch (output) {
+    case OutputKind::hidden: return 0;
+    case OutputKind::rows: return count_head_rows(x.row_outputs, x.batch.num_output_rows());
+    case OutputKind::logits: break;
+  }
+  return x.batch.num_output_rows();
 }
 
 }  // namespace
@@ -180,8 +188,10 @@ StepOutcome run_step(Executable& x, ThreadPool& pool, OutputKind output, bool pr
   pool.wake();
   find_query_tiles(x);
   const int64_t num_ops = static_cast<int64_t>(x.program.ops.size());
-  const int64_t num_ops_to_run = output == OutputKind::hidden ? x.num_ops_for_hidden : num_ops;
+  const int64_t num_head_rows = head_rows_of(x, output);
+  const int64_t num_ops_to_run = num_head_rows == 0 ? x.num_ops_for_hidden : num_ops;
   for (int64_t op = 0; op < num_ops_to_run; ++op) {
+    if (op == x.num_ops_for_hidden) step.begin_head(num_head_rows);
     if (abort.load(std::memory_order_relaxed)) return {StepStatus::aborted, op, false};
     const Clock::time_point start = profile ? Clock::now() : Clock::time_point();
     std::visit(runner, x.program.ops[static_cast<std::size_t>(op)]);
@@ -189,6 +199,7 @@ StepOutcome run_step(Executable& x, ThreadPool& pool, OutputKind output, bool pr
     if (!step.is_finite()) return {StepStatus::not_finite, op, step.is_sum_not_finite()};
   }
   if (profile) std::fill(x.op_nanoseconds.data() + num_ops_to_run, x.op_nanoseconds.data() + num_ops, 0.0);
+  step.begin_head(num_head_rows);
   finish_outputs(step, output);
   // Sampling looks at every logit again, also at those that no op has written.
   if (!step.is_finite()) return {StepStatus::not_finite, num_ops - 1, false};
