@@ -12,6 +12,7 @@ export {
   type StepResult,
 } from './backend/backend.ts';
 export { checkRowOutputs } from './backend/check-row-outputs.ts';
+export { countHeadRows } from './backend/count-head-rows.ts';
 export {
   checkFileRange,
   DerivedFile,

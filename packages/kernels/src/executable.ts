@@ -5,6 +5,7 @@ import {
   type CompileOptions,
   checkBatch,
   checkRowOutputs,
+  countHeadRows,
   DisposedError,
   type Executable,
   InvalidArgumentError,
@@ -112,14 +113,13 @@ export class CpuExecutable implements Executable {
 
   #collect(native: NativeExecutable, output: StepOutput, numRows: number, profile: boolean): StepResult {
     const { captures, hiddenSize, vocabSize } = this.program;
-    const numHidden = countHidden(output, numRows);
-    const numHeadRows = numRows - numHidden;
+    const numHeadRows = countHeadRows(output, numRows);
     let result: StepResult = {};
     if (output.kind !== 'hidden') {
       const logits = this.#rows(native, 'logits', numRows * vocabSize);
       result = { logits: logits.subarray(0, numHeadRows * vocabSize) };
     }
-    if (output.kind === 'hidden' || numHidden > 0) {
+    if (output.kind === 'hidden' || numHeadRows < numRows) {
       const hidden = this.#rows(native, 'hidden', numRows * hiddenSize);
       result = { ...result, hidden: hidden.subarray(numHeadRows * hiddenSize) };
     }
@@ -167,10 +167,4 @@ export class CpuExecutable implements Executable {
         : 'NaN or an infinity. The weights are damaged, or too large for 32-bit floats';
     return new NumericError(name, `${name} produced ${what}. The step gave no token.`);
   }
-}
-
-/** How many of the output rows, the last ones, are wanted as hidden rows. */
-function countHidden(output: StepOutput, numRows: number): number {
-  if (output.kind === 'rows') return output.rows.filter(({ kind }) => kind === 'hidden').length;
-  return output.kind === 'hidden' ? numRows : 0;
 }

@@ -3,6 +3,7 @@ import {
   type CompileOptions,
   checkBatch,
   checkRowOutputs,
+  countHeadRows,
   countOpsForHidden,
   DisposedError,
   type Executable,
@@ -132,13 +133,6 @@ export class ReferenceExecutable implements Executable {
     this.#weights.release();
     this.#onDispose();
   }
-}
-
-/** How many output rows the head runs on: those before the ones that are wanted as hidden rows. */
-function countHeadRows(output: StepOutput, numOutputRows: number): number {
-  if (output.kind === 'hidden') return 0;
-  if (output.kind === 'logits') return numOutputRows;
-  return output.rows.filter(({ kind }) => kind !== 'hidden').length;
 }
 
 /** What is asked of one output row, into its place `r` of the step's results. */

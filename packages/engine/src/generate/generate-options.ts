@@ -1,7 +1,7 @@
 import { ContextLengthError, InvalidArgumentError } from '@hearth/core';
 import type { SamplingParams, TokenMask } from '@hearth/sampler';
 import type { SpeculationOptions } from '@hearth/speculative';
-import { mostTimerMs } from '../step/most-timer-ms.ts';
+import { checkRequestOptions } from '../session/work.ts';
 
 /** Says which tokens may come next. */
 export interface TokenConstraint {
@@ -117,10 +117,7 @@ export function planGeneration(options: GenerateOptions, session: SessionFacts):
     throw new InvalidArgumentError('mask and constraint both say which tokens may come next: give one of them.');
   }
 
-  if (!Number.isFinite(priority)) throw invalid('priority', 'a number', priority);
-  if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= mostTimerMs)) {
-    throw invalid('timeoutMs', `a number above 0, at most ${mostTimerMs}`, timeoutMs);
-  }
+  checkRequestOptions({ priority, timeoutMs });
 
   const room = session.contextLength - session.length;
   if (maxTokens !== 0 && room < 1) throw new ContextLengthError(session.length + 1, session.contextLength);

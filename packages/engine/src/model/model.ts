@@ -2,6 +2,7 @@ import type { ChatMessage } from '@hearth/chat-format';
 import { DisposedError } from '@hearth/core';
 import type { Tokenizer } from '@hearth/tokenizer';
 import { type ChatFormat, type ModelChatTemplate, type RenderChatOptions, renderChat } from '../chat/render-chat.ts';
+import { type EmbedOptions, embedTokens } from '../session/embed-tokens.ts';
 import { loadSession } from '../session/load-session.ts';
 import { type CreateSessionOptions, Session } from '../session/session.ts';
 import { checkBlockIntegrity, type SessionRuntime } from '../session/session-runtime.ts';
@@ -58,6 +59,21 @@ export class Model {
   createSession(options?: CreateSessionOptions): Session {
     this.#checkOpen();
     return new Session(this.#runtime, options);
+  }
+
+  /**
+   * The embedding of a text: the mean over all its positions of the hidden rows after the final norm (what the head reads),
+   * of Euclidean length 1, [hiddenSize]. It shares the steps with everything else, and has the same bits whatever that is. What
+   * else has computed of the text is of no use to it, as the cache does not hold these rows.
+   *
+   * @throws InvalidArgumentError when there is no token, for ids outside the vocabulary, and for options that make no sense
+   * @throws ContextLengthError when they are more than a session may have
+   * @throws QueueFullError | CacheExhaustedError as `Session.generate`
+   * @throws DeadlineError | AbortError | DisposedError | NumericError
+   */
+  async embed(tokenIds: ArrayLike<number>, options: EmbedOptions = {}): Promise<Float32Array> {
+    this.#checkOpen();
+    return embedTokens(this.#runtime, tokenIds, options);
   }
 
   /** Whether a session is one of this model: token ids mean nothing to another. */

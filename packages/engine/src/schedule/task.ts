@@ -31,7 +31,7 @@ export interface Task {
    * then the task is left out of steps. Undefined: it can go on. Never rejects; what went wrong is thrown by `rowOutput`.
    */
   getReady?(): Promise<void> | undefined;
-  /** How row `index`, counted from `outputFrom`, is to be reduced. */
+  /** How row `index`, counted from `outputFrom`, is to be reduced. The kind is `hidden` for all rows of a task, or for none. */
   rowOutput(index: number): RowOutput;
   /**
    * As `rowOutput(0)` when the token that will come next is appended, if that can be said without knowing the token; the task
@@ -54,6 +54,8 @@ export interface TaskRows {
   readonly numRows: number;
   /** [vocabSize] */
   logits(index: number): Float32Array;
+  /** [hiddenSize] */
+  hidden(index: number): Float32Array;
   sampled(index: number): number;
   score(index: number): { readonly logprob: number; readonly argmax: number };
 }

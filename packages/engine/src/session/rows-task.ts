@@ -7,6 +7,8 @@ export interface RowsTaskOptions {
   /** Position of the first token whose row is wanted. */
   readonly from: number;
   readonly numRows: number;
+  /** Default: 0. */
+  readonly priority?: number;
   /** What the row of the token at `from` + index is reduced to. */
   readonly rowOutput: (index: number) => RowOutput;
   /** Receives each row, in ascending order. */
@@ -15,7 +17,7 @@ export interface RowsTaskOptions {
 
 /** Computes output rows for some tokens of a sequence, side by side, as many at a time as a step gives. */
 export class RowsTask implements Task {
-  readonly priority = 0;
+  readonly priority: number;
   readonly proposals = [];
   readonly sequence: Sequence;
   readonly #options: RowsTaskOptions;
@@ -24,6 +26,7 @@ export class RowsTask implements Task {
   constructor(options: RowsTaskOptions) {
     this.#options = options;
     this.sequence = options.sequence;
+    this.priority = options.priority ?? 0;
   }
 
   get upTo(): number {

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { AnchorError } from '../errors.ts';
 import type { GenerateEvent, Generation } from '../generate/generation.ts';
 import { bytesOf, fakeTokens } from '../test/byte-codec.ts';
+import { fakeHiddenSize } from '../test/fake-program.ts';
 import { type FakeSessionsOptions, fakeSessions } from '../test/fake-sessions.ts';
 import { hashScript, loopingScript, replyScript } from '../test/scripts.ts';
 import { Session } from './session.ts';
@@ -192,7 +193,7 @@ describe('generate', () => {
     expect((await session.generate({ ...greedy, maxTokens: 1 }).result).profile).toBeUndefined();
     expect(backend.profiled).toBe(0);
     const { profile } = await session.generate({ ...greedy, maxTokens: 3, profile: true }).result;
-    // The fake head reads 1 float of each output row and writes its logits; each op takes 7 ns.
+    // The fake head reads the floats of each hidden row and writes its logits; each op takes 7 ns.
     const headOf = (calls: number) => ({
       name: 'lm_head',
       kind: 'linear',
@@ -201,7 +202,7 @@ describe('generate', () => {
       work: {
         weightBytes: 0,
         cacheBytes: 0,
-        activationBytes: calls * 4 * (1 + fakeTokens.vocabSize),
+        activationBytes: calls * 4 * (fakeHiddenSize + fakeTokens.vocabSize),
         integerOps: 0,
         floatOps: 0,
       },

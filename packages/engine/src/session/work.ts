@@ -1,11 +1,35 @@
 import { setMaxListeners } from 'node:events';
 import { AbortError, HearthError, InvalidArgumentError } from '@hearth/core';
 import { DeadlineError } from '../errors.ts';
+import { mostTimerMs } from '../step/most-timer-ms.ts';
 
 export interface WorkOptions {
   readonly signal?: AbortSignal | undefined;
   /** Stops the work with a `DeadlineError` when it has not ended so many milliseconds from now. */
   readonly timeoutMs?: number | undefined;
+}
+
+/** Options of whatever waits for its turn in the steps of a model. */
+export interface RequestOptions extends WorkOptions {
+  /**
+   * Requests of higher priority start first, and take blocks of the cache from lower ones that run. They do not end a lower
+   * one to run in its stead when `maxSequences` run already. Default: 0.
+   */
+  readonly priority?: number | undefined;
+}
+
+/** @throws InvalidArgumentError that names the option */
+export function checkRequestOptions({ priority = 0, timeoutMs }: RequestOptions): void {
+  if (!Number.isFinite(priority)) {
+    throw new InvalidArgumentError(`priority must be a number, got ${String(priority)}.`, {
+      details: { field: 'priority', expected: 'a number', received: priority },
+    });
+  }
+  if (timeoutMs === undefined || (typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= mostTimerMs)) return;
+  const expected = `a number above 0, at most ${mostTimerMs}`;
+  throw new InvalidArgumentError(`timeoutMs must be ${expected}, got ${String(timeoutMs)}.`, {
+    details: { field: 'timeoutMs', expected, received: timeoutMs },
+  });
 }
 
 /**

@@ -1,4 +1,11 @@
-import { type Batch, type Executable, NumericError, type RowOutput, type StepResult } from '@hearth/core';
+import {
+  type Batch,
+  countHeadRows,
+  type Executable,
+  NumericError,
+  type RowOutput,
+  type StepResult,
+} from '@hearth/core';
 import type { BlockPool } from '../cache/block-pool.ts';
 import { prepareBlocks } from '../cache/prepare-blocks.ts';
 import type { ChunkSizer } from '../schedule/chunk-sizer.ts';
@@ -47,17 +54,22 @@ export class StepRunner {
 
   /** As `prepare`, asking the tasks. One that cannot say fails; undefined when none is left. */
   prepareAll(entries: readonly StepEntry[]): PreparedStep | undefined {
-    const ready: StepEntry[] = [];
-    const rows: RowOutput[] = [];
+    const ready: { readonly entry: StepEntry; readonly rows: readonly RowOutput[] }[] = [];
     for (const entry of entries) {
       try {
-        rows.push(...rowOutputs(entry));
-        ready.push(entry);
+        ready.push({ entry, rows: rowOutputs(entry) });
       } catch (error) {
         this.#end(entry.task, { error });
       }
     }
-    return ready.length > 0 ? this.prepare(ready, rows) : undefined;
+    if (ready.length === 0) return undefined;
+    // Backends take hidden rows after all others.
+    const isHidden = ({ rows }: (typeof ready)[number]) => rows[0]?.kind === 'hidden';
+    ready.sort((a, b) => Number(isHidden(a)) - Number(isHidden(b)));
+    return this.prepare(
+      ready.map(({ entry }) => entry),
+      ready.flatMap(({ rows }) => rows),
+    );
   }
 
   /**
@@ -118,13 +130,15 @@ export class StepRunner {
     if (step) await this.run(step);
   }
 
-  #deliver({ entries, batch }: PreparedStep, result: StepResult): void {
+  #deliver({ entries, batch, rows: wanted }: PreparedStep, result: StepResult): void {
     const { executable, scheduler } = this.#options;
     const startedAt = performance.now();
+    const { vocabSize, hiddenSize } = executable.program;
+    const widths = { vocabSize, hiddenSize, numHeadRows: countHeadRows({ kind: 'rows', rows: wanted }, wanted.length) };
     let firstRow = 0;
     for (const entry of entries) {
       const { task } = entry;
-      const rows = new ResultRows(entry, result, firstRow, executable.program.vocabSize);
+      const rows = new ResultRows(entry, result, firstRow, widths);
       firstRow += rows.numRows;
       // Cancelled while it ran: its blocks may be another's by now.
       if (!scheduler.has(task)) continue;
@@ -154,26 +168,41 @@ export class StepRunner {
   }
 }
 
+/** How the rows of a result lie. */
+interface RowWidths {
+  readonly vocabSize: number;
+  readonly hiddenSize: number;
+  /** Those of the step that are not hidden rows; they come first. */
+  readonly numHeadRows: number;
+}
+
 class ResultRows implements TaskRows {
   readonly numTokens: number;
   readonly proposals: readonly number[];
   readonly numRows: number;
   readonly #result: StepResult;
   readonly #first: number;
-  readonly #vocabSize: number;
+  readonly #widths: RowWidths;
 
-  constructor(entry: StepEntry, result: StepResult, firstRow: number, vocabSize: number) {
+  constructor(entry: StepEntry, result: StepResult, firstRow: number, widths: RowWidths) {
     this.numTokens = entry.numTokens;
     this.proposals = entry.proposals;
     this.numRows = numEntryRows(entry);
     this.#result = result;
     this.#first = firstRow;
-    this.#vocabSize = vocabSize;
+    this.#widths = widths;
   }
 
   logits(index: number): Float32Array {
     const row = this.#first + index;
-    return this.#result.logits!.subarray(row * this.#vocabSize, (row + 1) * this.#vocabSize);
+    const { vocabSize } = this.#widths;
+    return this.#result.logits!.subarray(row * vocabSize, (row + 1) * vocabSize);
+  }
+
+  hidden(index: number): Float32Array {
+    const { hiddenSize, numHeadRows } = this.#widths;
+    const row = this.#first + index - numHeadRows;
+    return this.#result.hidden!.subarray(row * hiddenSize, (row + 1) * hiddenSize);
   }
 
   sampled(index: number): number {

@@ -6,6 +6,7 @@ import {
   type CompileOptions,
   checkBatch,
   checkRowOutputs,
+  countHeadRows,
   DisposedError,
   type Executable,
   type FileMapper,
@@ -15,6 +16,7 @@ import {
   type Program,
   type RowOutput,
   type StepOptions,
+  type StepOutput,
   type StepResult,
   throwIfAborted,
   UnsupportedError,
@@ -24,6 +26,7 @@ import {
 } from '@hearth/core';
 import { rowLogprobs, sampleFromRow } from '@hearth/sampler';
 import { FakeCache } from './fake-cache.ts';
+import { fakeHiddenSize } from './fake-program.ts';
 
 /** The token that follows a context, or the whole row of logits. */
 export type FakeModelFunction = (context: readonly number[]) => number | Float32Array;
@@ -31,6 +34,8 @@ export type FakeModelFunction = (context: readonly number[]) => number | Float32
 export interface FakeBackendOptions {
   /** Called for every wanted row with the tokens that it sees, which are read out of the paged cache. */
   readonly next: FakeModelFunction;
+  /** The hidden row of a context, [hiddenSize] of the program. Default: numbers that depend on all of its tokens. */
+  readonly hidden?: ((context: readonly number[]) => Float32Array) | undefined;
   readonly fileMapper?: FileMapper;
   /** Whether its steps sample (`BackendInfo.canSampleInStep`). Default: false. */
   readonly canSampleInStep?: boolean;
@@ -46,6 +51,7 @@ export class FakeBackend implements Backend {
   readonly info: BackendInfo;
   readonly fileMapper: FileMapper;
   readonly next: FakeModelFunction;
+  readonly hidden: (context: readonly number[]) => Float32Array;
   /** Every batch that was run, in order, whether or not the step succeeded. */
   readonly batches: Batch[] = [];
   /** How many steps were measured. */
@@ -61,6 +67,7 @@ export class FakeBackend implements Backend {
 
   constructor(options: FakeBackendOptions) {
     this.next = options.next;
+    this.hidden = options.hidden ?? hashedRow;
     this.info = {
       kind: 'reference',
       variant: 'fake',
@@ -137,17 +144,17 @@ class FakeExecutable implements Executable {
     if (this.#running) throw new InvalidArgumentError('Another step is running.');
     checkBatch(batch, this.program, { ...this.#options, ...this.#options.cache });
     const output = options.output ?? { kind: 'logits' };
-    if (output.kind === 'hidden') throw new UnsupportedError('The fake backend has no hidden rows.');
     if (output.kind === 'rows') {
       checkRowOutputs(output.rows, batch.outputRows.length, this.program);
       if (!this.#backend.info.canSampleInStep && output.rows.some(({ kind }) => kind === 'sample')) {
         throw new UnsupportedError('The fake backend samples only when it was made with canSampleInStep.');
       }
     }
-    this.#running = this.#run(batch, options.signal);
+    const running = this.#run(batch, options.signal);
+    this.#running = running;
     try {
-      const logits = (await this.#running) as Float32Array;
-      const result = { logits, ...(output.kind === 'rows' && reduceRows(logits, output.rows, this.program.vocabSize)) };
+      const contexts = await running;
+      const result = this.#results(contexts, output);
       if (!options.profile) return result;
       this.#backend.profiled++;
       return { ...result, profile: this.program.ops.map((_, op) => ({ op, nanoseconds: fakeOpNanoseconds })) };
@@ -163,20 +170,43 @@ class FakeExecutable implements Executable {
     this.#backend.live.executables--;
   }
 
-  async #run(batch: Batch, signal: AbortSignal | undefined): Promise<Float32Array> {
+  /** The tokens that each output row sees. */
+  async #run(batch: Batch, signal: AbortSignal | undefined): Promise<readonly (readonly number[])[]> {
     this.#backend.batches.push(batch);
     signal?.addEventListener('abort', () => this.#backend.onStepAbort?.());
     await abortable(this.#backend.beforeStep?.(batch), signal);
     this.cache.writeTokens(batch);
-    const { vocabSize } = this.program;
-    const logits = new Float32Array(batch.outputRows.length * vocabSize);
-    for (const [r, row] of batch.outputRows.entries()) {
+    return Array.from(batch.outputRows, (row) => {
       const s = batch.cuSeqlensQ.findIndex((start, i) => start <= row && row < batch.cuSeqlensQ[i + 1]!);
-      const next = this.#backend.next(this.cache.readContext(batch, s, batch.positions[row]!));
+      return this.cache.readContext(batch, s, batch.positions[row]!);
+    });
+  }
+
+  #results(contexts: readonly (readonly number[])[], output: StepOutput): StepResult {
+    const { vocabSize, hiddenSize } = this.program;
+    const numHeadRows = countHeadRows(output, contexts.length);
+    const logits = new Float32Array(numHeadRows * vocabSize);
+    for (const [r, context] of contexts.slice(0, numHeadRows).entries()) {
+      const next = this.#backend.next(context);
       logits.set(typeof next === 'number' ? oneHotLogits(next, vocabSize) : next, r * vocabSize);
     }
-    return logits;
+    const hidden = new Float32Array((contexts.length - numHeadRows) * hiddenSize);
+    for (const [r, context] of contexts.slice(numHeadRows).entries()) {
+      hidden.set(this.#backend.hidden(context), r * hiddenSize);
+    }
+    return {
+      ...(output.kind !== 'hidden' && { logits }),
+      ...(output.kind === 'rows' && reduceRows(logits, output.rows, vocabSize)),
+      ...(numHeadRows < contexts.length && { hidden }),
+    };
   }
+}
+
+/** Numbers from -1/2 to 1/2 that depend on every token and their order. */
+function hashedRow(context: readonly number[]): Float32Array {
+  let hash = 1;
+  for (const id of context) hash = Math.imul(hash ^ id, 0x01000193) >>> 0;
+  return Float32Array.from({ length: fakeHiddenSize }, (_, i) => (Math.imul(hash, 2 * i + 1) >>> 0) / 2 ** 32 - 0.5);
 }
 
 /** The chosen token at 8, the others between 0 and −1, falling with the id, so that the order is known. */

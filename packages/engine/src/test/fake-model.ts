@@ -6,7 +6,7 @@ import { createSessionRuntime } from '../session/session-runtime.ts';
 import { fakeTokens } from './byte-codec.ts';
 import { FakeBackend, type FakeModelFunction } from './fake-backend.ts';
 import { FakeChatTemplate } from './fake-chat-template.ts';
-import { fakeProgram } from './fake-program.ts';
+import { fakeHiddenSize, fakeProgram } from './fake-program.ts';
 import { fakeRuntimeOptions } from './fake-sessions.ts';
 import { FakeTokenizer } from './fake-tokenizer.ts';
 
@@ -23,6 +23,8 @@ export interface CreateFakeModelOptions {
   /** Positions of the cache over all sessions. Default: `contextLength`. */
   readonly cacheTokens?: number;
   readonly maxTokensPerStep?: number;
+  /** Requests that are taken beside the four that run at a time. Default: no limit. */
+  readonly maxQueued?: number;
 }
 
 /**
@@ -48,6 +50,7 @@ export async function createFakeModel(
     contextLength,
     eosTokenIds: new Set(tokenizer.eosTokenIds),
     ...fakeRuntimeOptions({ maxTokensPerStep, maxOutputRows }),
+    ...(options.maxQueued !== undefined && { maxQueued: options.maxQueued }),
     speculationTarget: { info: { vocabSize }, tokenizer },
     createDetokenizer: (keepSpecialTokens) =>
       tokenizer.createDetokenizer({ skipSpecialTokens: true, keepSpecialTokens }),
@@ -60,7 +63,7 @@ export async function createFakeModel(
       architecture: 'FakeForCausalLM',
       numParameters: 0,
       numLayers: 0,
-      hiddenSize: 1,
+      hiddenSize: fakeHiddenSize,
       numHeads: 1,
       numKvHeads: 1,
       headDim: 1,

@@ -11,6 +11,8 @@ export interface Client {
 export type Action =
   | { readonly kind: 'generate'; readonly request: Request }
   | { readonly kind: 'extend' | 'forward' | 'score'; readonly tokenIds: readonly number[] }
+  /** Of its tokens so far: an embedding, which has a sequence of its own. */
+  | { readonly kind: 'embed'; readonly priority: number }
   /** To so much of its length, or to the last border of a block before that. */
   | { readonly kind: 'truncate'; readonly share: number; readonly toBorder: boolean }
   | { readonly kind: 'prefill' }
@@ -117,6 +119,7 @@ const request: fc.Arbitrary<Request> = fc.record({
 
 const generate = request.map((request): Action => ({ kind: 'generate', request }));
 const evaluate = fc.record({ kind: fc.constantFrom('extend', 'forward', 'score'), tokenIds: tokens(8) });
+const embed = fc.record({ kind: fc.constant('embed' as const), priority: fc.constantFrom(0, 1, -3) });
 const truncate = fc.record({
   kind: fc.constant('truncate' as const),
   share: fc.double({ min: 0.3, max: 1, noNaN: true }),
@@ -126,6 +129,7 @@ const plain = fc.constantFrom<Action>({ kind: 'prefill' }, { kind: 'saveAndLoad'
 const simpleAction: fc.Arbitrary<Action> = fc.oneof(
   { weight: 5, arbitrary: generate },
   { weight: 1, arbitrary: evaluate },
+  { weight: 1, arbitrary: embed },
   { weight: 1, arbitrary: truncate },
   { weight: 1, arbitrary: plain },
 );

@@ -2,6 +2,7 @@ import { createTokenMask } from '@hearth/sampler';
 import type { GenerateOptions } from '../../generate/generate-options.ts';
 import type { GenerateResult } from '../../generate/generation.ts';
 import type { Model } from '../../model/model.ts';
+import type { RowScores } from '../../session/evaluate-rows.ts';
 import { type Action, type Client, mostTokensBefore, type Request, truncatedLength } from './client.ts';
 import { tinyContextLength, tinyVocabSize } from './tiny-models.ts';
 
@@ -18,8 +19,9 @@ export type Step =
   | {
       readonly kind: 'score';
       readonly tokenIds: readonly number[];
-      readonly solo: { readonly logprobs: Float32Array; readonly argmax: Int32Array };
+      readonly solo: RowScores;
     }
+  | { readonly kind: 'embed'; readonly priority: number; readonly solo: Float32Array }
   | { readonly kind: 'truncate'; readonly length: number }
   | { readonly kind: 'prefill' | 'saveAndLoad' }
   | { readonly kind: 'fork'; readonly steps: readonly Step[] };
@@ -63,7 +65,14 @@ async function stepAlone(plain: Model, tokenIds: readonly number[], action: Acti
         return { kind: 'forward', tokenIds: action.tokenIds, solo: await session.forward(action.tokenIds) };
       case 'score':
         if (!hasRoomFor(action.tokenIds)) return undefined;
-        return { kind: 'score', tokenIds: action.tokenIds, solo: await session.score(action.tokenIds) };
+        return {
+          kind: 'score',
+          tokenIds: action.tokenIds,
+          solo: await session.score(action.tokenIds, { topLogprobs: 3 }),
+        };
+      case 'embed':
+        if (tokenIds.length > tinyContextLength) return undefined;
+        return { ...action, solo: await plain.embed(tokenIds) };
       case 'truncate':
         return { kind: 'truncate', length: truncatedLength(tokenIds.length, action) };
       case 'prefill':
