@@ -96,6 +96,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function wrong(place: string, expected: string, value: unknown): InvalidArgumentError {
-  const shown = value === undefined ? 'absent' : (JSON.stringify(value)?.slice(0, 80) ?? typeof value);
+  // Integers above 2^53 are bigints, which JSON.stringify does not take.
+  const text = JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member));
+  const shown = value === undefined ? 'absent' : (text?.slice(0, 80) ?? typeof value);
   return new InvalidArgumentError(`${place} must be ${expected}, but it is ${shown}.`, { details: { place } });
 }

@@ -32,30 +32,35 @@ const toolCall = z.object(
   { error: 'must be an object' },
 );
 
-/** Checked by hand, as the errors of a union would not say which part is wrong. */
-const content = z
-  .unknown()
-  .superRefine(checkContent)
-  .optional()
-  .meta({
-    description: 'Text, or parts of text, which are joined with line feeds.',
-    override: {
-      anyOf: [
-        { type: 'string' },
-        {
-          type: 'array',
-          items: {
-            type: 'object',
-            required: ['type', 'text'],
-            properties: { type: { const: 'text' }, text: { type: 'string' } },
+/**
+ * Text, or parts of text of these types. Checked by hand, as the errors of a union would not say which part is wrong.
+ * Null and absent pass; whether they may stand there depends on what is around.
+ */
+export function contentField(partTypes: readonly [string, ...string[]]) {
+  return z
+    .unknown()
+    .superRefine((value, context) => checkContent(value, partTypes, context))
+    .optional()
+    .meta({
+      description: 'Text, or parts of text, which are joined with line feeds.',
+      override: {
+        anyOf: [
+          { type: 'string' },
+          {
+            type: 'array',
+            items: {
+              type: 'object',
+              required: ['type', 'text'],
+              properties: { type: { enum: [...partTypes] }, text: { type: 'string' } },
+            },
           },
-        },
-        { type: 'null' },
-      ],
-    },
-  });
+          { type: 'null' },
+        ],
+      },
+    });
+}
 
-function checkContent(value: unknown, context: z.core.$RefinementCtx): void {
+function checkContent(value: unknown, partTypes: readonly [string, ...string[]], context: z.core.$RefinementCtx): void {
   const fail = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message });
   if (value === undefined || value === null || typeof value === 'string') return;
   if (!Array.isArray(value)) {
@@ -68,9 +73,10 @@ function checkContent(value: unknown, context: z.core.$RefinementCtx): void {
       return;
     }
     const { type, text } = part as Record<string, unknown>;
-    const other = typeof type === 'string' && Object.hasOwn(otherParts, type) ? otherParts[type] : undefined;
-    if (type !== 'text') {
-      fail([index, 'type'], `must be "text", since models here take text only${other ? `, but this is ${other}` : ''}`);
+    if (!partTypes.includes(type as string)) {
+      const other = typeof type === 'string' && Object.hasOwn(otherParts, type) ? otherParts[type] : undefined;
+      const what = other ? `, but this is ${other}` : '';
+      fail([index, 'type'], `must be "${partTypes[0]}", since models here take text only${what}`);
     } else if (typeof text !== 'string') fail([index, 'text'], 'must be a string');
   });
 }
@@ -86,7 +92,7 @@ export const messageSchema = z
         .min(1, { error: roleError })
         .max(64, { error: roleError })
         .meta({ description: 'system, developer, user, assistant, tool, or what else the chat template has.' }),
-      content,
+      content: contentField(['text']),
       name: z.string({ error: 'must be a string' }).nullish(),
       tool_calls: z
         .array(toolCall, { error: 'must be a list' })

@@ -5,22 +5,22 @@ const nameError = 'must be a name of at most 128 letters, digits and any of _ . 
 const toolName = z.string({ error: nameError }).regex(/^[\w.:/-]{1,128}$/, { error: nameError });
 const mostTools = 512;
 
+/** What a tool is called and takes. */
+export const functionFields = {
+  name: toolName,
+  description: z.string({ error: 'must be a string' }).nullish(),
+  parameters: z
+    .record(z.string(), z.unknown(), { error: 'must be a JSON schema of an object' })
+    .meta({ description: 'JSON schema of the arguments. Absent: there are none.' })
+    .nullish(),
+  strict: flag('Hold the arguments to the schema whenever the tool is called. Default: false.'),
+};
+
 const tool = z
   .object(
     {
       type: z.literal('function', { error: 'must be "function", the only type of tool here' }),
-      function: z.object(
-        {
-          name: toolName,
-          description: z.string({ error: 'must be a string' }).nullish(),
-          parameters: z
-            .record(z.string(), z.unknown(), { error: 'must be a JSON schema of an object' })
-            .meta({ description: 'JSON schema of the arguments. Absent: there are none.' })
-            .nullish(),
-          strict: flag('Hold the arguments to the schema whenever the tool is called. Default: false.'),
-        },
-        { error: 'must be an object with a name' },
-      ),
+      function: z.object(functionFields, { error: 'must be an object with a name' }),
     },
     { error: 'must be an object with type and function' },
   )

@@ -20,8 +20,9 @@ export async function parseRequest<Body extends z.ZodType>(
   const json = await readJsonBody(request, limits, signal);
   const result = schema.safeParse(plainJson(json));
   if (result.success) return { fields: result.data, json };
-  const issues = result.error.issues.slice(0, mostIssues);
-  const numMore = result.error.issues.length - issues.length;
+  const all = result.error.issues.flatMap(issuesOfEntries);
+  const issues = all.slice(0, mostIssues);
+  const numMore = all.length - issues.length;
   const texts = issues.map(({ path, message }) => (path.length > 0 ? `${fieldName(path)}: ${message}` : message));
   if (numMore > 0) texts.push(`and ${numMore} more`);
   throw new ApiError(texts.join('; '), {
@@ -29,6 +30,16 @@ export async function parseRequest<Body extends z.ZodType>(
     param: fieldName(issues[0]!.path) || undefined,
     code: 'invalid_value',
   });
+}
+
+/** Of something that is one thing or a list, the wrong entries of the list say more than that it is neither. */
+function issuesOfEntries(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const ofEntries = issue.errors.find((issues) => issues.every(({ path }) => typeof path[0] === 'number'));
+  if (!ofEntries?.length) return [issue];
+  return ofEntries
+    .map((entry) => ({ ...entry, path: [...issue.path, ...entry.path] }) as z.core.$ZodIssue)
+    .flatMap(issuesOfEntries);
 }
 
 /** `messages[2].content` */

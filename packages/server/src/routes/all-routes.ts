@@ -6,12 +6,13 @@ import { metricsRoute } from './metrics.ts';
 import { getModelRoute, listModelsRoute } from './models.ts';
 import { openApiRoute } from './openapi.ts';
 import { readyRoute } from './ready.ts';
+import { responsesRoute } from './responses/responses.ts';
 import { textRoutes } from './text/text-routes.ts';
 
 /** Everything that the server answers. */
 export const allRoutes: readonly Route[] = [
   ...[healthRoute, readyRoute, metricsRoute, openApiRoute],
   ...[listModelsRoute, getModelRoute],
-  ...[chatCompletionsRoute, completionsRoute],
+  ...[chatCompletionsRoute, responsesRoute, completionsRoute],
   ...textRoutes,
 ];
