@@ -306,7 +306,7 @@ describe('what is refused', () => {
     ['max_tokens', { max_tokens: -1 }],
     ['max_tokens', { max_tokens: 2.5 }],
     ['stop', { stop: 5 }],
-    ['stop', { stop: [null] }],
+    ['stop[0]', { stop: [null] }],
     ['stream', { stream: 'yes' }],
     ['tools', { tools: {} }],
     ['tools[0].type', { tools: [{ type: 'web_search' }] }],

@@ -336,7 +336,7 @@ describe('what is refused', () => {
     [{ temperature: -1 }, 'temperature'],
     [{ top_k: 1.5 }, 'top_k'],
     [{ logit_bias: { a: 1 } }, 'logit_bias'],
-    [{ stop: [null] }, 'stop'],
+    [{ stop: [null] }, 'stop[0]'],
     [{ suffix: 'b' }, 'suffix'],
     [{ suffix: 5 }, 'suffix'],
     [{ echo: 'yes' }, 'echo'],
