@@ -27,7 +27,10 @@ export interface JsonRules {
   /** Name of the text for messages, e.g. `body`. */
   place: string;
   maxDepth: number;
-  /** Most values: numbers, texts, constants, lists and objects; keys count as values, too. Default: no bound. */
+  /**
+   * Most values: numbers, texts, constants, lists and objects; keys count as values, too. Of short whole numbers, such as
+   * token ids, four count as one: that is how much faster they are read and checked. Default: no bound.
+   */
   maxValues?: number;
   /** Longest number, in characters. Default: no bound. */
   maxNumberLength?: number;
@@ -69,8 +72,10 @@ class JsonReader<Value> {
   #value(depth: number): Value {
     const { maxDepth } = this.#rules;
     if (depth > maxDepth) throw this.#error(`it is nested more than ${maxDepth} levels deep`);
-    this.#count();
     this.#skipBlanks();
+    const integer = this.#shortInteger();
+    this.#count(integer === undefined ? 1 : 0.25);
+    if (integer !== undefined) return this.#builder.number(integer, true);
     switch (this.#text[this.#position]) {
       case '{':
         return this.#object(depth);
@@ -96,7 +101,7 @@ class JsonReader<Value> {
     for (;;) {
       this.#skipBlanks();
       if (this.#text[this.#position] !== '"') throw this.#error('a key is expected');
-      this.#count();
+      this.#count(1);
       const key = this.#builder.key(this.#string());
       if (this.#rules.equalKeys === 'refused' && members.has(key)) {
         throw this.#error(
@@ -122,8 +127,6 @@ class JsonReader<Value> {
   }
 
   #number(): Value {
-    const short = this.#shortInteger();
-    if (short !== undefined) return this.#builder.number(short, true);
     const match = this.#take(number);
     if (match === undefined) throw this.#error('a value is expected');
     const [text, fraction, exponent] = match;
@@ -190,9 +193,10 @@ class JsonReader<Value> {
     return undefined;
   }
 
-  #count(): void {
+  #count(weight: number): void {
     const { maxValues = Number.POSITIVE_INFINITY } = this.#rules;
-    if (++this.#numValues <= maxValues) return;
+    this.#numValues += weight;
+    if (this.#numValues <= maxValues) return;
     const { place } = this.#rules;
     throw new LimitExceededError(`${place} holds more than ${maxValues} values.`, {
       details: { place, limit: 'values', maximum: maxValues },

@@ -88,8 +88,9 @@ describe('parseLosslessJson', () => {
     expect(() => parseLosslessJson('1'.repeat(1_001))).toThrow(
       'a number has 1001 characters, but the limit is 1000, and it ends at character 1001.',
     );
-    expect(parseLosslessJson('{"a":[1,"b",null]}', 'x', { values: 6 })).toEqual({ a: [1, 'b', null] });
-    expect(() => parseLosslessJson('{"a":[1,"b",null]}', 'x', { values: 5 })).toThrow('x holds more than 5 values.');
+    const mixed = '{"a":[1.5,"b",null,7,8,9,10]}';
+    expect(parseLosslessJson(mixed, 'x', { values: 7 })).toEqual({ a: [1.5, 'b', null, 7, 8, 9, 10] });
+    expect(() => parseLosslessJson(mixed, 'x', { values: 6 })).toThrow('x holds more than 6 values.');
     expect(plainJson(parseLosslessJson('1'.repeat(1_000)))).toBe(BigInt('1'.repeat(1_000)));
   });
 });

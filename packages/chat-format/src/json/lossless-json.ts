@@ -25,7 +25,10 @@ export interface LosslessJsonLimits {
   length?: number;
   /** Deepest nesting. Default 200, the most that chat templates take. */
   depth?: number;
-  /** Most values: numbers, texts, constants, lists and objects; keys count as values, too. Default: no bound of their own. */
+  /**
+   * Most values: numbers, texts, constants, lists and objects; keys count as values, too. Of short whole numbers, such as
+   * token ids, four count as one. Default: no bound of their own.
+   */
   values?: number;
   /** Longest number, in characters. Default 1,000. */
   numberLength?: number;
