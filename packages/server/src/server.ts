@@ -1,4 +1,4 @@
-import { createApp, errorResponse } from './http/create-app.ts';
+import { type ConnectionBindings, createApp, errorResponse } from './http/create-app.ts';
 import { toApiError } from './http/to-api-error.ts';
 import { type DrainOptions, Lifecycle } from './lifecycle.ts';
 import { ModelManager } from './models/model-manager.ts';
@@ -8,19 +8,10 @@ import { allRoutes } from './routes/all-routes.ts';
 import { resolveServerOptions, type ServerOptions } from './server-options.ts';
 import type { Services } from './services.ts';
 
-/** What the caller of `fetch` knows of the connection that a request came by. */
-export interface FetchOptions {
-  /**
-   * Cuts the connection. Called when a client leaves its stream unread for too long. Without it the stream ends with an
-   * error, which is to come to the same.
-   */
-  readonly disconnect?: (() => void) | undefined;
-}
-
 /** A server without a socket: requests in, answers out. */
 export interface HearthServer {
   /** Answers a request. Never rejects. */
-  fetch(request: Request, options?: FetchOptions): Promise<Response>;
+  fetch(request: Request, bindings?: ConnectionBindings): Promise<Response>;
   /**
    * Loads a model ahead of its first request. `GET /ready` says no meanwhile.
    * @throws ApiError for an unknown name, and when it cannot be loaded
@@ -49,9 +40,9 @@ export function createServer(serverOptions: ServerOptions): HearthServer {
   const services: Services = { options, logger, lifecycle, models, metrics, observer, routes: allRoutes };
   const app = createApp(services);
   return {
-    fetch: async (request, { disconnect } = {}) => {
+    fetch: async (request, bindings = {}) => {
       try {
-        return await app.fetch(request, { disconnect });
+        return await app.fetch(request, bindings);
       } catch (error) {
         logger.error({ err: error }, 'a request could not be answered');
         return errorResponse(toApiError(error));

@@ -39,11 +39,7 @@ export async function listen(
     return { model: fake.model, dispose: () => fake.model.dispose() };
   };
   const server = createServer({ models: [{ name: 'fake', load }], ...options });
-  const listener: ServerType = serve({
-    fetch: (request, { outgoing }) => server.fetch(request, { disconnect: () => outgoing.destroy() }),
-    port: 0,
-    hostname: '127.0.0.1',
-  });
+  const listener: ServerType = serve({ fetch: server.fetch, port: 0, hostname: '127.0.0.1' });
   if (!listener.listening) await once(listener, 'listening');
   const { port } = listener.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;

@@ -84,6 +84,7 @@ describe('CORS', () => {
         vary: 'Origin',
         'x-request-id': 'abc-1',
         'x-content-type-options': 'nosniff',
+        'cross-origin-resource-policy': 'same-origin',
         'content-type': 'application/json',
       });
     }

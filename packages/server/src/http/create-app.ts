@@ -10,9 +10,13 @@ import { createOriginCheck } from './check-origin.ts';
 import type { Route } from './route.ts';
 import { toApiError } from './to-api-error.ts';
 
-/** What the caller of the app knows of the connection. */
+/** The connection that a request came by, as @hono/node-server passes it. */
 export interface ConnectionBindings {
-  readonly disconnect?: (() => void) | undefined;
+  /**
+   * Destroyed when a client leaves its stream unread for too long. Without it the stream ends with an error, which is to come
+   * to the same.
+   */
+  readonly outgoing?: { destroy(): unknown } | undefined;
 }
 
 interface AppEnvironment {
@@ -42,8 +46,9 @@ export function createApp(services: Services): Hono<AppEnvironment> {
     observer.refused({ request: c.req.raw, requestId: c.get('requestId'), status: c.res.status, milliseconds });
   });
   app.use(async (c, next) => {
-    // Answers are data: no browser is to take them for scripts or pages.
+    // Answers are data: no browser is to take them for scripts or pages, or to put them into pages of others.
     c.header('X-Content-Type-Options', 'nosniff');
+    c.header('Cross-Origin-Resource-Policy', 'same-origin');
     checkHost(c.req.raw);
     checkOrigin(c.req.raw);
     await next();
@@ -61,13 +66,13 @@ export function createApp(services: Services): Hono<AppEnvironment> {
     app.on(route.method, route.path, (c) => {
       if (!route.isPublic) checkKey(c.req.raw);
       c.set('hasRoute', true);
-      const { disconnect } = c.env ?? {};
+      const { outgoing } = c.env;
       return answerRequest(services, {
         route,
         request: c.req.raw,
         requestId: c.get('requestId'),
         params: c.req.param(),
-        disconnect,
+        disconnect: outgoing && (() => outgoing.destroy()),
       });
     });
   }

@@ -14,7 +14,7 @@ export interface IncomingRequest {
   /** Parts of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   /** Cuts the connection, where the caller can. */
-  readonly disconnect?: (() => void) | undefined;
+  readonly disconnect?: (() => unknown) | undefined;
 }
 
 export interface RequestContextOptions extends IncomingRequest {
@@ -33,7 +33,7 @@ export class RequestContext implements IncomingRequest {
   readonly request: Request;
   readonly requestId: string;
   readonly params: Readonly<Record<string, string>>;
-  readonly disconnect: (() => void) | undefined;
+  readonly disconnect: (() => unknown) | undefined;
   readonly log: Logger;
   /** Of the clock `performance.now()`. */
   readonly startedAt = performance.now();
