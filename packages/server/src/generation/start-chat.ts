@@ -1,5 +1,5 @@
-import type { LosslessJson, OutputParserOptions } from '@hearth/chat-format';
-import type { GenerateOptions, Generation } from '@hearth/engine';
+import { type LosslessJson, type OutputParserOptions, outputMarkers } from '@hearth/chat-format';
+import type { GenerateOptions, Generation, ModelTokenizer } from '@hearth/engine';
 import type { z } from 'zod';
 import { type reasoningEffortField, reasoningVariables } from '../fields/reasoning-fields.ts';
 import type { ResponseFormat, StructuredOutputs } from '../fields/response-format.ts';
@@ -76,26 +76,33 @@ export async function startChat(
     signal: context.signal,
   });
   const constraint = plan && (await compileConstraint(served, plan, context.signal));
-  const generations = startGenerations(context, served, {
-    promptTokenIds: prompt.tokenIds,
-    count: request.count,
-    generate,
-    startConstraint: await constraintStarter(served, prompt, { constraint, reasoningBudget: request.reasoningBudget }),
-    cacheSalt: request.cacheSalt,
-  });
   const parser: OutputParserOptions = {
     reasoning: prompt.reasoning,
     toolCallStyle: hasTools ? served.toolCallStyle : undefined,
     toolNames: request.tools.map((tool) => tool.function.name),
   };
   const { tokenizer } = served.model;
+  const showSpecialTokens = markerTokens(tokenizer, parser);
+  const generations = startGenerations(context, served, {
+    promptTokenIds: prompt.tokenIds,
+    count: request.count,
+    generate: { ...generate, showSpecialTokens },
+    startConstraint: await constraintStarter(served, prompt, { constraint, reasoningBudget: request.reasoningBudget }),
+    cacheSalt: request.cacheSalt,
+  });
   return generations.map((generation) => ({
     generation,
     reader: new OutputReader({
       parser,
       callsAreCertain: plan?.callsAreCertain ?? false,
       mostCalls: request.parallelCalls === false ? 1 : Number.POSITIVE_INFINITY,
-      logprobs: generate.logprobs === undefined ? undefined : new TextLogprobs(tokenizer),
+      logprobs: generate.logprobs === undefined ? undefined : new TextLogprobs(tokenizer, showSpecialTokens),
     }),
   }));
+}
+
+/** The text has to show the markers of thoughts and calls, though they be control tokens. */
+function markerTokens({ specialTokens }: ModelTokenizer, parser: OutputParserOptions): number[] {
+  const markers = outputMarkers(parser);
+  return specialTokens.filter(({ content }) => markers.includes(content)).map(({ id }) => id);
 }

@@ -42,6 +42,25 @@ describe('the tokens of a text', () => {
     for (const { top, ...token } of tokens) expect(top).toEqual([token]);
   });
 
+  it('are markers, too, where the text shows them', async () => {
+    const { imStart } = fakeTokens;
+    const { model } = await createFakeModel({
+      next: (context) => [97, imStart, 98][context.length - 1] ?? fakeTokens.eos,
+    });
+    models.push(model);
+    for (const showSpecialTokens of [[], [imStart]]) {
+      const session = model.createSession({ tokenIds: [1] });
+      const collector = new TextLogprobs(model.tokenizer, showSpecialTokens);
+      const tokens: TextLogprob[] = [];
+      const generation = session.generate({ temperature: 0, logprobs: 0, showSpecialTokens });
+      for await (const delta of generation) tokens.push(...collector.push(delta));
+      const result = await generation.result;
+      tokens.push(...collector.finish(result));
+      expect(joined(tokens)).toBe(result.text);
+      expect(tokens.map(({ text }) => text)).toEqual(['a', showSpecialTokens.length > 0 ? '<|im_start|>' : '', 'b']);
+    }
+  });
+
   it('have a character in the last of those that make it', async () => {
     const { tokens } = await run(reply('a😀b'), {});
     expect(tokens.map(({ text }) => text)).toEqual(['a', '', '', '', '😀', 'b']);

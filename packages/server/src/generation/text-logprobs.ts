@@ -31,6 +31,7 @@ const mostBytes = 4;
  */
 export class TextLogprobs {
   readonly #tokenizer: ModelTokenizer;
+  readonly #shownSpecialTokens: ReadonlySet<number>;
   readonly #detokenizer: ReturnType<ModelTokenizer['createDetokenizer']>;
   /** Runs of tokens that make whole characters together. */
   readonly #held: TextLogprob[][] = [];
@@ -41,17 +42,20 @@ export class TextLogprobs {
   #numShown = 0;
   #numOut = 0;
 
-  constructor(tokenizer: ModelTokenizer) {
+  /** @param showSpecialTokens those that the text shows, as the generation was told */
+  constructor(tokenizer: ModelTokenizer, showSpecialTokens: readonly number[] = []) {
     this.#tokenizer = tokenizer;
-    // As the engine's own: control tokens have no text, and the text goes on from a prompt.
-    this.#detokenizer = tokenizer.createDetokenizer({ skipSpecialTokens: true, isStart: false });
+    this.#shownSpecialTokens = new Set(showSpecialTokens);
+    // As the engine's own: other control tokens have no text, and the text goes on from a prompt.
+    const keepSpecialTokens = this.#shownSpecialTokens;
+    this.#detokenizer = tokenizer.createDetokenizer({ skipSpecialTokens: true, keepSpecialTokens, isStart: false });
   }
 
   /** Takes the next token, which was generated with `logprobs`, and returns those whose text is out now. */
   push({ tokenId, text, logprob, topLogprobs = [] }: Omit<TextDelta, 'type' | 'index'>): TextLogprob[] {
     const piece = this.#detokenizer.push(tokenId);
-    // Control tokens are no text.
-    const bytes = this.#tokenizer.isSpecial(tokenId) ? [] : [...this.#tokenizer.tokenBytes(tokenId)];
+    const isShown = !this.#tokenizer.isSpecial(tokenId) || this.#shownSpecialTokens.has(tokenId);
+    const bytes = isShown ? [...this.#tokenizer.tokenBytes(tokenId)] : [];
     this.#unfinished.push({ text: piece, bytes, logprob: logprob!, top: topLogprobs.map((top) => this.#top(top)) });
     this.#tail = [...this.#tail, ...bytes.slice(-mostBytes)].slice(-mostBytes);
     if (piece !== '' && !endsInHalf(this.#tail)) {
