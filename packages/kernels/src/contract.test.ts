@@ -3,6 +3,7 @@ import {
   type Batch,
   type Executable,
   NumericError,
+  type Program,
   type RowOutput,
   type StepResult,
   type WeightSource,
@@ -19,6 +20,21 @@ import { weightSource } from './__fixtures__/weight-source.ts';
 
 async function hiddenOf(executable: Executable, batch: Batch): Promise<Float32Array> {
   return (await executable.step(batch, { output: { kind: 'hidden' } })).hidden!.slice();
+}
+
+/** The same program with its hidden rows as columns of a wider buffer, so that they cannot be read in place. */
+function withHiddenInWiderBuffer(program: Program): Program {
+  const { hidden, buffers, arenaWidth } = program;
+  const wider = { rows: 'outputs', width: hidden.width + 32, offset: arenaWidth.outputs } as const;
+  const moved = JSON.stringify(hidden);
+  const place = JSON.stringify({ ...hidden, buffer: buffers.length, column: 16 });
+  return {
+    ...program,
+    ops: JSON.parse(JSON.stringify(program.ops).replaceAll(moved, place)),
+    hidden: JSON.parse(place),
+    buffers: [...buffers, wider],
+    arenaWidth: { ...arenaWidth, outputs: arenaWidth.outputs + wider.width },
+  };
 }
 
 describe('a model', () => {
@@ -199,7 +215,8 @@ describe.each(supportedVariants)('the contract (%s)', (variant) => {
     const options = { config: { vocab_size: 83, tie_word_embeddings: false }, dtype: 'q8_0' } as const;
     const reference = await tinyLlama(createReferenceBackend(), options);
     const [allLogits, allHidden] = [(await reference.step(batch)).logits!, await hiddenOf(reference, batch)];
-    for (const executable of [reference, await tinyLlama(backend, options)]) {
+    const copied = await tinyLlama(backend, { ...options, editProgram: withHiddenInWiderBuffer });
+    for (const executable of [reference, await tinyLlama(backend, options), copied]) {
       const { logits, hidden, logprobs, argmax, sampled } = await executable.step(batch, {
         output: { kind: 'rows', rows },
       });
