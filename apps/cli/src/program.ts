@@ -1,3 +1,4 @@
+import { serveCommand } from '@hearth/server-app';
 import { Command } from 'commander';
 import { benchCommand } from './commands/bench.ts';
 import { cacheCommand } from './commands/cache.ts';
@@ -31,6 +32,7 @@ Examples:
   hearth chat
   hearth generate --prompt "Why is the sky blue?"
   echo "Why is the sky blue?" | hearth generate
+  hearth serve
   hearth inspect ./model.gguf`,
     );
   const commands = [
@@ -39,6 +41,7 @@ Examples:
     inspectCommand(signal),
     verifyCommand(signal),
     perplexityCommand(signal),
+    serveCommand(signal),
     benchCommand(signal),
     quantizeCommand(signal),
     pullCommand(signal),

@@ -1,1 +1,1 @@
-export {};
+export { serveCommand } from './serve-command.ts';

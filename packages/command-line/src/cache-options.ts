@@ -5,9 +5,9 @@ import { parseSize } from './parse-size.ts';
 
 /** The values of `addCacheOptions`, as commander gives them. */
 export interface CacheFlags {
-  cacheTokens?: number;
+  cacheTokens?: number | undefined;
   /** Bytes. */
-  cacheMemory?: number;
+  cacheMemory?: number | undefined;
   prefixCache: boolean;
 }
 

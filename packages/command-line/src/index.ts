@@ -1,3 +1,5 @@
+export { explainThreads } from './explain-threads.ts';
+export type { LoadReporter } from './load-reporter.ts';
 export {
   addBackendOptions,
   addLoadOptions,

@@ -20,16 +20,16 @@ import { parseStorageDtype } from './storage-types.ts';
 /** The values of `addBackendOptions`, as commander gives them. */
 export interface BackendFlags {
   backend: 'auto' | 'cpu' | 'reference';
-  threads?: number;
+  threads?: number | undefined;
   fileAccess: 'map' | 'read';
 }
 
 /** The values of `addModelOptions`. */
 export interface ModelFlags extends BackendFlags {
   model: string;
-  context?: number;
+  context?: number | undefined;
   cacheType: CacheDtype;
-  quantize?: StorageDtype;
+  quantize?: StorageDtype | undefined;
   packedCache: boolean;
 }
 

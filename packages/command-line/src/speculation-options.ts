@@ -5,9 +5,9 @@ import { UsageError } from './usage-error.ts';
 
 /** The values of `addSpeculationOptions`, as commander gives them. */
 export interface SpeculationFlags {
-  speculate?: boolean;
-  speculateTokens?: number;
-  draftModel?: string;
+  speculate?: boolean | undefined;
+  speculateTokens?: number | undefined;
+  draftModel?: string | undefined;
 }
 
 /** Flags that have tokens guessed ahead. None of them changes an answer. */

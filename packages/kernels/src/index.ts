@@ -1,5 +1,6 @@
 export type { KernelVariant } from './addon-types.ts';
 export { type CpuBackendOptions, createCpuBackend, kernelVariants } from './cpu-backend.ts';
+export { cgroupCpuLimit, defaultNumThreads } from './default-num-threads.ts';
 export type { FileAccess } from './file-mapper.ts';
 export { KernelsLoadError } from './load-addon.ts';
 export {

@@ -140,3 +140,22 @@ describe('hearth cache', () => {
     expect(JSON.parse((await runCli(['cache', '--json'], { env })).stdout)).toEqual({ directory: packed, files: [] });
   });
 });
+
+describe('hearth serve', () => {
+  it('is the server, with its settings in the help', async () => {
+    const { stdout, code } = await runCli(['serve', '--help']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Usage: hearth serve \[options\]/);
+    expect(stdout).toMatch(/--max-queued <n> .*env:\s+HEARTH_MAX_QUEUED/s);
+    expect(stdout).toMatch(/\n {2}hearth serve --config \.\/hearth\.json/);
+  });
+
+  it('refuses settings as the other commands do', async () => {
+    const { stdout, stderr, code } = await runCli(['serve', '--port', 'http']);
+    expect({ stdout, stderr, code }).toEqual({
+      stdout: '',
+      stderr: 'error: --port takes a number, got "http".\n',
+      code: 2,
+    });
+  });
+});
