@@ -1,6 +1,7 @@
 import type { Route } from '../http/route.ts';
 import { chatCompletionsRoute } from './chat/chat-completions.ts';
 import { completionsRoute } from './completions/completions.ts';
+import { embeddingsRoute } from './embeddings/embeddings.ts';
 import { healthRoute } from './health.ts';
 import { metricsRoute } from './metrics.ts';
 import { getModelRoute, listModelsRoute } from './models.ts';
@@ -13,6 +14,6 @@ import { textRoutes } from './text/text-routes.ts';
 export const allRoutes: readonly Route[] = [
   ...[healthRoute, readyRoute, metricsRoute, openApiRoute],
   ...[listModelsRoute, getModelRoute],
-  ...[chatCompletionsRoute, responsesRoute, completionsRoute],
+  ...[chatCompletionsRoute, responsesRoute, completionsRoute, embeddingsRoute],
   ...textRoutes,
 ];

@@ -3,7 +3,7 @@ import { checkStreamOptions, generationFields } from '../../fields/generation-fi
 import { refusedSamplingFields, refuseUnless } from '../../fields/refused-fields.ts';
 import { responseFormatField, structuredOutputsField } from '../../fields/response-format.ts';
 import { flag, text, wholeFrom } from '../../fields/scalars.ts';
-import { promptField } from './prompt-field.ts';
+import { textsOrIdsField } from '../../fields/text-or-ids.ts';
 
 /** As OpenAI has it. */
 export const defaultMaxTokens = 16;
@@ -11,7 +11,7 @@ export const defaultMaxTokens = 16;
 const fields = z.object({
   ...refusedSamplingFields,
   ...refuseUnless({ messages: [], tools: [[]], max_completion_tokens: [], top_logprobs: [] }),
-  prompt: promptField,
+  prompt: textsOrIdsField('What the text is to follow: one prompt, or a list of them, each answered for itself.'),
   ...generationFields,
   max_tokens: wholeFrom(
     0,

@@ -1,4 +1,4 @@
-import type { Model } from '@hearth/engine';
+import { DeadlineError, type Model } from '@hearth/engine';
 import type { TextLogprob } from '../../generation/text-logprobs.ts';
 import type { RequestContext } from '../../http/request-context.ts';
 import type { Prompt } from './read-prompts.ts';
@@ -36,7 +36,7 @@ export async function scorePrompt(
   const rest = tokenIds.slice(1);
   const { logprobs, topLogprobs } =
     rest.length > 0
-      ? await session.score(rest, { topLogprobs: numTop, signal: context.signal })
+      ? await inTime(context, (signal) => session.score(rest, { topLogprobs: numTop, signal }))
       : { logprobs: [], topLogprobs: [] };
   return texts.map((text, index) => {
     if (index === 0) return { text, logprob: null, top: [] };
@@ -46,6 +46,20 @@ export async function scorePrompt(
     });
     return { text, logprob: logprobs[index - 1]!, top };
   });
+}
+
+/** Scoring knows no deadline of its own. */
+async function inTime<Result>(
+  { signal, services }: RequestContext,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const { requestTimeoutMs } = services.options;
+  const deadline = AbortSignal.timeout(requestTimeoutMs);
+  try {
+    return await work(AbortSignal.any([signal, deadline]));
+  } catch (error) {
+    throw deadline.aborted && !signal.aborted ? new DeadlineError(requestTimeoutMs) : error;
+  }
 }
 
 /** The part of each token in the text of the prompt. */

@@ -1,13 +1,13 @@
 import type { Model } from '@hearth/engine';
+import { listInputs, type TextOrIds } from '../../fields/text-or-ids.ts';
 import { checkTokenIds } from '../../fields/token-ids.ts';
 import { badRequest } from '../../http/api-error.ts';
 import type { CompletionFields } from './completion-body.ts';
 import { type FillTokens, requireFillTokens } from './fill-in-the-middle.ts';
-import { listPrompts, type PromptInput } from './prompt-field.ts';
 
 /** A prompt as the model is given it. */
 export interface Prompt {
-  readonly input: PromptInput;
+  readonly input: TextOrIds;
   readonly tokenIds: ArrayLike<number>;
 }
 
@@ -37,7 +37,7 @@ export async function readPrompts(
   fields: PromptFields,
   { most, signal }: ReadPromptsOptions,
 ): Promise<Prompts> {
-  const inputs = listPrompts(fields.prompt);
+  const inputs = listInputs(fields.prompt, 'prompt');
   if (inputs.length === 0) throw badRequest('prompt', 'prompt: must hold at least one prompt.');
   if (inputs.length > most) {
     throw badRequest(
