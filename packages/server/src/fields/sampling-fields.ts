@@ -2,7 +2,7 @@ import type { GenerateOptions } from '@hearth/engine';
 import { z } from 'zod';
 import { numberFrom, wholeFrom } from './scalars.ts';
 
-/** Above float32, whose largest is some 3e38, so that no temperature is an infinity there. */
+/** Every higher one does the same, that is to make all tokens equally likely; the largest float32 is some 3e38. */
 const mostTemperature = 1e38;
 const mostStops = 16;
 const mostStopLength = 1000;
@@ -27,9 +27,13 @@ const seed = z
 
 /** One check for all of it, as a client wants to hear of all its wrong entries at once. */
 const logitBias = z
-  .record(z.string(), z.unknown(), { error: 'must be an object of token ids and numbers' })
+  // A record would leave out `__proto__`, which is as wrong a key as any.
+  .custom<Record<string, number>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    { error: 'must be an object of token ids and numbers', abort: true },
+  )
   .superRefine((biases, context) => {
-    const wrong = Object.entries(biases).filter(
+    const wrong = Object.entries<unknown>(biases).filter(
       ([id, bias]) => !(/^\d{1,10}$/.test(id) && typeof bias === 'number' && bias >= -100 && bias <= 100),
     );
     if (wrong.length === 0) return;
@@ -39,7 +43,6 @@ const logitBias = z
       message: `must map token ids to numbers from -100 to 100; wrong: ${names.join(', ')}${wrong.length > 8 ? ' and more' : ''}`,
     });
   })
-  .transform((biases) => biases as Record<string, number>)
   .meta({
     description: 'Added to the logits of tokens, by id: -100 all but bans a token, 100 all but forces it.',
     override: { type: 'object', additionalProperties: { type: 'number', minimum: -100, maximum: 100 } },
@@ -47,7 +50,7 @@ const logitBias = z
 
 /** How tokens are chosen and where a text ends: the same for chats and completions. */
 export const samplingFields = {
-  temperature: numberFrom(0, mostTemperature, 'Divides the logits; 0 takes the best token. Default: 1.'),
+  temperature: numberFrom(0, Number.MAX_VALUE, 'Divides the logits; 0 takes the best token. Default: 1.'),
   top_p: numberFrom(0, 1, 'Keep the fewest best tokens whose probabilities reach this. Default: 1, all.'),
   top_k: wholeFrom(-1, Number.MAX_SAFE_INTEGER, 'Keep this many best tokens. 0 and -1: all. Default: 0.'),
   min_p: numberFrom(0, 1, 'Drop tokens less probable than this times the best one. Default: 0, none.'),
@@ -74,9 +77,9 @@ const samplingSchema = z.object(samplingFields);
 
 /** The engine's options for these fields. */
 export function samplingOptions(fields: z.output<typeof samplingSchema>): GenerateOptions {
-  const { stop } = fields;
+  const { stop, temperature } = fields;
   return {
-    temperature: fields.temperature ?? undefined,
+    temperature: typeof temperature === 'number' ? Math.min(temperature, mostTemperature) : undefined,
     topP: fields.top_p ?? undefined,
     topK: fields.top_k ?? undefined,
     minP: fields.min_p ?? undefined,

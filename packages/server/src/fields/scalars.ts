@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** A number in a range. Integers above 2^53 come as bigints and are no numbers here. */
 export function numberFrom(least: number, most: number, description: string) {
-  const error = `must be a number from ${least} to ${most}`;
+  const error = `must be a number from ${least}${most < Number.MAX_VALUE ? ` to ${most}` : ''}`;
   return z.number({ error }).min(least, { error }).max(most, { error }).meta({ description }).nullish();
 }
 

@@ -4,7 +4,7 @@ import type { RequestContext } from '../../http/request-context.ts';
 import type { Prompt } from './read-prompts.ts';
 
 /** A token of a prompt. The first follows nothing and has no log-probability. */
-export interface PromptLogprob extends Omit<TextLogprob, 'logprob' | 'bytes'> {
+export interface PromptLogprob extends Omit<TextLogprob, 'logprob'> {
   readonly logprob: number | null;
 }
 
@@ -38,13 +38,15 @@ export async function scorePrompt(
     rest.length > 0
       ? await inTime(context, (signal) => session.score(rest, { topLogprobs: numTop, signal }))
       : { logprobs: [], topLogprobs: [] };
+  const bytesOf = (tokenId: number) => [...model.tokenizer.tokenBytes(tokenId)];
   return texts.map((text, index) => {
-    if (index === 0) return { text, logprob: null, top: [] };
+    const bytes = bytesOf(tokenIds[index]!);
+    if (index === 0) return { text, bytes, logprob: null, top: [] };
     const top = topLogprobs![index - 1]!.map(({ tokenId, logprob }) => {
-      const bytes = [...model.tokenizer.tokenBytes(tokenId)];
+      const bytes = bytesOf(tokenId);
       return { text: Buffer.from(bytes).toString(), bytes, logprob };
     });
-    return { text, logprob: logprobs[index - 1]!, top };
+    return { text, bytes, logprob: logprobs[index - 1]!, top };
   });
 }
 

@@ -43,12 +43,13 @@ export class LegacyLogprobs {
   }
 }
 
-/** Tokens of the same text are one entry here, which is that of the most probable. */
-function topOf({ text, logprob, top }: PromptLogprob | TextLogprob): Record<string, number> | null {
+/** Tokens of the same text are one entry here, which is that of the most probable. The one that came is called as in `tokens`. */
+function topOf({ text, bytes, logprob, top }: PromptLogprob | TextLogprob): Record<string, number> | null {
   if (logprob === null) return null;
-  const entries = new Map<string, number>();
-  for (const other of [...top.map((other) => ({ text: keyOf(other), logprob: other.logprob })), { text, logprob }]) {
-    entries.set(other.text, Math.max(bounded(other.logprob), entries.get(other.text) ?? leastLogprob));
+  const entries = new Map([[text, bounded(logprob)]]);
+  for (const other of top) {
+    const key = isEqual(other.bytes, bytes) ? text : keyOf(other);
+    entries.set(key, Math.max(bounded(other.logprob), entries.get(key) ?? leastLogprob));
   }
   // Unlike an assignment, this makes `__proto__` an own member.
   return Object.fromEntries(entries);
@@ -58,6 +59,10 @@ function topOf({ text, logprob, top }: PromptLogprob | TextLogprob): Record<stri
 function keyOf({ text, bytes }: TopLogprob): string {
   if (!text.includes('\ufffd')) return text;
   return `bytes:${bytes.map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')}`;
+}
+
+function isEqual(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
 }
 
 function bounded(logprob: number): number {
