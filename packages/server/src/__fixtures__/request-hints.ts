@@ -39,6 +39,8 @@ const turn = fc.oneof(
   }),
   fc.record({ role: few('tool'), tool_call_id: few('c1'), content: text }),
 );
+const ids = fc.array(fc.nat(259), { minLength: 1, maxLength: 6 });
+const textsOrIds = fc.oneof(text, ids, fc.array(fc.oneof(text, ids), { minLength: 1, maxLength: 3 }));
 const tool = fc.record({
   type: few('function'),
   function: fc.record(
@@ -68,6 +70,12 @@ export const requestHints: Readonly<Record<string, (bySchema: fc.Arbitrary<unkno
       logit_bias: fc.dictionary(fc.nat(259).map(String), fc.integer({ min: -100, max: 100 }), { maxKeys: 3 }),
       stop_token_ids: fc.array(fc.nat(259), { maxLength: 2 }),
       stream: fc.boolean(),
+      prompt: textsOrIds,
+      input: textsOrIds,
+      suffix: few(null, ''),
+      best_of: few(null, 3),
+      logprobs: few<unknown>(null, true, 0, 3),
+      dimensions: few(null),
     }).map(([name, likely]) => [name, (bySchema) => fc.oneof({ weight: 8, arbitrary: likely }, bySchema)]),
   );
 

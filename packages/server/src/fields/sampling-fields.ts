@@ -25,28 +25,30 @@ const seed = z
     override: { type: 'integer', minimum: -(2 ** 63), maximum: 2 ** 63 - 1024 },
   });
 
-/** One check for all of it, as a client wants to hear of all its wrong entries at once. */
+/**
+ * One check for all of it, as a client wants to hear of all its wrong entries at once. A record would leave out `__proto__`,
+ * which is as wrong a key as any.
+ */
 const logitBias = z
-  // A record would leave out `__proto__`, which is as wrong a key as any.
-  .custom<Record<string, number>>(
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-    { error: 'must be an object of token ids and numbers', abort: true },
-  )
-  .superRefine((biases, context) => {
-    const wrong = Object.entries<unknown>(biases).filter(
-      ([id, bias]) => !(/^\d{1,10}$/.test(id) && typeof bias === 'number' && bias >= -100 && bias <= 100),
-    );
-    if (wrong.length === 0) return;
-    const names = wrong.slice(0, 8).map(([id]) => JSON.stringify(id.slice(0, 40)));
-    context.addIssue({
-      code: 'custom',
-      message: `must map token ids to numbers from -100 to 100; wrong: ${names.join(', ')}${wrong.length > 8 ? ' and more' : ''}`,
-    });
+  .custom<Record<string, number>>((value) => problemOfBiases(value) === undefined, {
+    error: ({ input }) => problemOfBiases(input),
   })
   .meta({
     description: 'Added to the logits of tokens, by id: -100 all but bans a token, 100 all but forces it.',
     override: { type: 'object', additionalProperties: { type: 'number', minimum: -100, maximum: 100 } },
   });
+
+function problemOfBiases(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return 'must be an object of token ids and numbers';
+  }
+  const wrong = Object.entries<unknown>(value as Record<string, unknown>).filter(
+    ([id, bias]) => !(/^\d{1,10}$/.test(id) && typeof bias === 'number' && bias >= -100 && bias <= 100),
+  );
+  if (wrong.length === 0) return undefined;
+  const names = wrong.slice(0, 8).map(([id]) => JSON.stringify(id.slice(0, 40)));
+  return `must map token ids to numbers from -100 to 100; wrong: ${names.join(', ')}${wrong.length > 8 ? ' and more' : ''}`;
+}
 
 /** How tokens are chosen and where a text ends: the same for chats and completions. */
 export const samplingFields = {

@@ -12,6 +12,7 @@ export const completionsRoute = postRoute({
   tag: 'OpenAI',
   summary: 'Go on with texts',
   body: completionBody,
+  example: { prompt: 'Once upon a time', max_tokens: 32 },
   responses: {
     200: [
       { description: 'The texts that follow.', schema: completionSchema },

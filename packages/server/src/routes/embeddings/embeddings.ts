@@ -29,6 +29,7 @@ export const embeddingsRoute = postRoute({
   tag: 'OpenAI',
   summary: 'Turn texts into vectors',
   body: embeddingBody,
+  example: { input: ['Why is the sky blue?', 'What makes the sky blue?'] },
   responses: { 200: [{ description: 'The vectors, in the order of the inputs.', schema: embeddingsSchema }] },
   handle: async (context, { fields }) => {
     const { signal, services } = context;
