@@ -147,6 +147,23 @@ describe('a client that reads slowly', () => {
     expect(events.filter((event) => event.choices?.[0]?.logprobs?.content)).toHaveLength(400);
   });
 
+  it('holds no blocks of the cache when its text is done', async () => {
+    test = await listen({ next: () => 97, contextLength: 1024 });
+    const controller = new AbortController();
+    const response = await fetch(`${test.url}${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      // More than what lies between the two holds.
+      body: JSON.stringify(endless({ stream: true, max_tokens: 900, n: 8, logprobs: true, top_logprobs: 20 })),
+      signal: controller.signal,
+    });
+    await until(() => test.isAtRest());
+    expect(await test.numUnderWay()).toBe(1);
+    controller.abort();
+    await expect(response.text()).rejects.toThrow();
+    await until(async () => (await test.numUnderWay()) === 0, noticeLimitMs);
+  });
+
   it('is cut off when it stops, while others are served', async () => {
     test = await listen(endlessModel, { options: { stallTimeoutMs: 300 } });
     // Fills the buffers between the two within a second.

@@ -34,6 +34,9 @@ export function startGenerations(
       signal: context.signal,
       timeoutMs: context.services.options.requestTimeoutMs,
     });
+    // The blocks of a text that is done are of use to others, however long its reader takes.
+    const free = () => void session.dispose();
+    generation.result.then(free, free);
     return watch.watch(generation);
   });
 }

@@ -1,4 +1,5 @@
 import type { Services } from '../services.ts';
+import { untilAborted } from '../until-aborted.ts';
 import type { ApiError } from './api-error.ts';
 import { parseRequest } from './parse-request.ts';
 import { type IncomingRequest, RequestContext } from './request-context.ts';
@@ -20,7 +21,8 @@ export async function answerRequest(services: Services, incoming: IncomingReques
     if (route.tag !== 'Operation') lifecycle.checkOpen();
     const body = route.body && (await parseRequest(request, route.body, options, context.signal));
     if (body && options.logPrompts) context.log.debug({ body: loggable(body.fields) }, 'body of the request');
-    const response = await route.handle(context, body);
+    // Whoever stops a request does not wait for what cannot be stopped.
+    const response = await untilAborted(route.handle(context, body), context.signal);
     context.status = response.status;
     if (!context.isStreaming) context.end();
     return response;

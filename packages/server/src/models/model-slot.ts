@@ -1,6 +1,7 @@
 import { ApiError } from '../http/api-error.ts';
 import type { Logger } from '../logger.ts';
 import type { LoadedModel, ModelDefinition } from '../server-options.ts';
+import { untilAborted } from '../until-aborted.ts';
 import { ServedModel } from './served-model.ts';
 
 /** The right to use a model. Give it back when the answer is over: a model without leases may be unloaded. */
@@ -73,7 +74,7 @@ export class ModelSlot {
     };
     try {
       this.#load ??= this.#start();
-      return { served: await untilAborted(this.#load, signal), release };
+      return { served: await (signal ? untilAborted(this.#load, signal) : this.#load), release };
     } catch (error) {
       release();
       throw error;
@@ -150,13 +151,4 @@ export class ModelSlot {
     if (this.#numLeases > 0 || !this.#served || !Number.isFinite(idleTimeoutMs) || signal.aborted) return;
     this.#idleTimer = setTimeout(() => this.unload(), idleTimeoutMs).unref();
   }
-}
-
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }
