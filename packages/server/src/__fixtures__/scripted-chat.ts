@@ -38,6 +38,14 @@ const qwenLike = `
 
 {% endif %}`;
 
+/** A template that begins the thoughts of the model. */
+const thinking = `
+{%- for message in messages %}<|im_start|>{{ message.role }}
+{{ message.content }}<|im_end|>
+{% endfor %}
+{%- if add_generation_prompt %}<|im_start|>assistant
+<think>{% endif %}`;
+
 /** The same for a model that has not learnt to call or think. */
 const plain = `
 {%- for message in messages %}
@@ -58,7 +66,7 @@ const llamaLike = `{# <|start_header_id|> #}
 {%- if add_generation_prompt %}<|im_start|>assistant
 {% endif %}`;
 
-export const templates = { qwenLike, plain, llamaLike };
+export const templates = { qwenLike, thinking, plain, llamaLike };
 
 export function loadTemplate(name: keyof typeof templates) {
   return loadChatTemplate(
