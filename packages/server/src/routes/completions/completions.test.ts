@@ -356,3 +356,37 @@ describe('what is refused', () => {
     expect((await answer({ prompt: 'a', ...nulls })).choices).toHaveLength(1);
   });
 });
+
+describe('structured_outputs', () => {
+  it('hold every text to its grammar, streamed and not', async () => {
+    const { answer, events, refusal } = await serve();
+    const request = { prompt: ['a', 'b', 'c'], structured_outputs: { choice: ['yes', 'no'] } };
+    const { choices } = await answer(request);
+    for (const { text, finish_reason } of choices) {
+      expect(['yes', 'no']).toContain(text);
+      expect(finish_reason).toBe('stop');
+    }
+    expect(joined(await events(request)).map(({ text }) => text)).toEqual(choices.map(({ text }: AnyJson) => text));
+    expect(await refusal({ structured_outputs: { grammar: 'root ::= (' } })).toMatchObject({
+      status: 400,
+      param: 'structured_outputs',
+    });
+  });
+
+  it('may also come as response_format, but not both', async () => {
+    const { text, refusal } = await serve();
+    const schema = {
+      type: 'object',
+      properties: { a: { enum: [1, 2] } },
+      required: ['a'],
+      additionalProperties: false,
+    };
+    const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } };
+    const made = JSON.parse(await text({ prompt: 'a', response_format, max_tokens: null }));
+    expect([1, 2]).toContain(made.a);
+    expect(await refusal({ response_format, structured_outputs: { choice: ['a'] } })).toMatchObject({
+      status: 400,
+      param: 'structured_outputs',
+    });
+  });
+});
