@@ -84,7 +84,7 @@ function checkContent(value: unknown, partTypes: readonly [string, ...string[]],
 const nothing = z.null({ error: 'is not supported, leave it out' }).optional();
 const roleError = 'must be the name of a role, of at most 64 characters';
 
-export const messageSchema = z
+const messageSchema = z
   .object(
     {
       role: z
@@ -126,5 +126,3 @@ export const messagesField = z
   .array(messageSchema, { error: 'must be a list of at least one message' })
   .min(1, { error: 'must be a list of at least one message' })
   .max(mostMessages, { error: `must have at most ${mostMessages} messages` });
-
-export type MessageFields = z.output<typeof messageSchema>;

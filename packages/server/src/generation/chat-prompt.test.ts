@@ -1,0 +1,49 @@
+import { loadChatTemplate } from '@hearth/chat-format';
+import { createFakeModel, loopingScript } from '@hearth/engine/test';
+import { afterEach, expect, it } from 'vitest';
+import { ServedModel } from '../models/served-model.ts';
+import { type ChatToRender, renderChatPrompt } from './chat-prompt.ts';
+
+const served: ServedModel[] = [];
+
+afterEach(async () => {
+  for (const model of served.splice(0)) await model.dispose();
+});
+
+async function render(template: string, messages: ChatToRender['messages']) {
+  const chatTemplate = await loadChatTemplate({ origin: 'test', template });
+  const { model } = await createFakeModel({ next: loopingScript('a'), chatTemplate });
+  const own = new ServedModel('fake', { model, dispose: () => model.dispose() });
+  served.push(own);
+  return renderChatPrompt(own, { messages, addGenerationPrompt: true });
+}
+
+const users = "{% for m in messages %}{% if m.role == 'user' %}[{{ m.content }}]{% endif %}{% endfor %}";
+const all = '{% for m in messages %}{{ m.role }}[{{ m.content }}]{% endfor %}';
+
+it('refuses a role that the template leaves out, and takes one that it writes', async () => {
+  const messages = [
+    { role: 'user', content: 'hi' },
+    { role: 'narrator', content: [{ type: 'text', text: 'A door opens.' }] },
+  ];
+  await expect(render(users, messages)).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringMatching(/^messages\[1\]\.role/),
+  });
+  expect((await render(all, messages)).text).toBe('user[hi]narrator[A door opens.]');
+});
+
+it('has system for developer, and nothing for null', async () => {
+  const named =
+    '{% for m in messages %}{{ m.role }}[{{ m.content }}]{% if m.name is defined %}({{ m.name }}){% endif %}{% endfor %}';
+  expect((await render(named, [{ role: 'developer', content: 'x', name: null }])).text).toBe('system[x]');
+});
+
+it.each([
+  ['a', undefined],
+  ['{% if false %}</think>{% endif %}a', 'closed'],
+  ['a<think>\n', 'open'],
+  ['a<think>\n\n</think>\n\n', undefined],
+])('says how %j leaves the thoughts', async (template, reasoning) => {
+  expect((await render(template, [{ role: 'user', content: 'hi' }])).reasoning).toBe(reasoning);
+});
