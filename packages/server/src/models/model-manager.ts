@@ -44,12 +44,15 @@ export class ModelManager {
 
   /** Every model once, with its other names. */
   list(): readonly ListedModel[] {
-    return this.#slots.map(({ definition, state, loadSeconds }) => ({
-      name: definition.name,
-      aliases: definition.aliases ?? [],
-      state,
-      loadSeconds,
-    }));
+    return this.#slots.map(listed);
+  }
+
+  /**
+   * What there is of this name or alias.
+   * @throws ApiError 404 for an unknown name
+   */
+  describe(name: string): ListedModel {
+    return listed(this.#slot(name));
   }
 
   /** Those that are loaded, for metrics. */
@@ -63,9 +66,7 @@ export class ModelManager {
    * @throws DisposedError once the server is; the reason of `signal` when it fires
    */
   async acquire(name: string | undefined, signal?: AbortSignal): Promise<ModelLease> {
-    const slot = name === undefined ? this.#slots[0]! : this.#byName.get(name);
-    if (!slot) throw unknownModel(name!);
-    return slot.acquire(signal);
+    return this.#slot(name).acquire(signal);
   }
 
   /** Unloads all. Loads that run are stopped. */
@@ -74,6 +75,17 @@ export class ModelManager {
     for (const slot of this.#slots) slot.unload();
     await Promise.all(this.#unloading);
   }
+
+  #slot(name: string | undefined): ModelSlot {
+    if (name === undefined) return this.#slots[0]!;
+    const slot = this.#byName.get(name);
+    if (!slot) throw unknownModel(name);
+    return slot;
+  }
+}
+
+function listed({ definition, state, loadSeconds }: ModelSlot): ListedModel {
+  return { name: definition.name, aliases: definition.aliases ?? [], state, loadSeconds };
 }
 
 function unknownModel(name: string): ApiError {

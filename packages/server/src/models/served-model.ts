@@ -1,5 +1,6 @@
 import { detectReasoning, detectToolCallStyle, type ToolCallStyle } from '@hearth/chat-format';
 import { type ConstraintCompiler, createConstraintCompiler } from '@hearth/constraints';
+import { DisposedError } from '@hearth/core';
 import type { Model } from '@hearth/engine';
 import type { LoadedModel } from '../server-options.ts';
 
@@ -15,6 +16,7 @@ export class ServedModel {
   readonly canReason: boolean;
   readonly #loaded: LoadedModel;
   #constraints: ConstraintCompiler | undefined;
+  #isDisposed = false;
 
   constructor(name: string, loaded: LoadedModel) {
     this.name = name;
@@ -25,14 +27,20 @@ export class ServedModel {
     this.canReason = detectReasoning(template ?? toolTemplate ?? '');
   }
 
-  /** Compiles schemas and grammars for the model's vocabulary. Its threads start when they are first needed. */
+  /**
+   * Compiles schemas and grammars for the model's vocabulary. Its threads start when they are first needed.
+   * @throws DisposedError once the model was unloaded
+   */
   get constraints(): ConstraintCompiler {
+    // A request that was stopped may come here late, and nobody would end the threads.
+    if (this.#isDisposed) throw new DisposedError('model');
     const { tokenizer, info } = this.model;
     this.#constraints ??= createConstraintCompiler(tokenizer, { vocabSize: info.vocabSize });
     return this.#constraints;
   }
 
   async dispose(): Promise<void> {
+    this.#isDisposed = true;
     try {
       await this.#constraints?.dispose();
     } finally {

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { ApiError } from '../http/api-error.ts';
-import type { RequestContext } from '../http/request-context.ts';
 import { getRoute } from '../http/route.ts';
+import type { ListedModel } from '../models/model-manager.ts';
 
 const modelSchema = z
   .object({
@@ -16,15 +15,8 @@ const modelSchema = z
 
 const startedAt = Math.floor(Date.now() / 1000);
 
-function listModels({ services }: RequestContext): z.infer<typeof modelSchema>[] {
-  return services.models.list().map(({ name, aliases, state }) => ({
-    id: name,
-    object: 'model',
-    created: startedAt,
-    owned_by: 'hearth',
-    aliases: [...aliases],
-    state,
-  }));
+function describe({ name, aliases, state }: ListedModel): z.infer<typeof modelSchema> {
+  return { id: name, object: 'model', created: startedAt, owned_by: 'hearth', aliases: [...aliases], state };
 }
 
 /** Every model once, whether it is loaded or not. */
@@ -35,7 +27,7 @@ export const listModelsRoute = getRoute({
   responses: {
     200: [{ description: 'The models.', schema: z.object({ object: z.literal('list'), data: z.array(modelSchema) }) }],
   },
-  handle: async (context) => Response.json({ object: 'list', data: listModels(context) }),
+  handle: async ({ services }) => Response.json({ object: 'list', data: services.models.list().map(describe) }),
 });
 
 export const getModelRoute = getRoute({
@@ -43,15 +35,5 @@ export const getModelRoute = getRoute({
   tag: 'OpenAI',
   summary: 'Describe a model, by its name or an alias',
   responses: { 200: [{ description: 'The model.', schema: modelSchema }] },
-  handle: async (context) => {
-    const { id = '' } = context.params;
-    const model = listModels(context).find((model) => model.id === id || model.aliases.includes(id));
-    if (model) return Response.json(model);
-    throw new ApiError(`There is no model ${JSON.stringify(id.slice(0, 200))} here.`, {
-      status: 404,
-      type: 'not_found_error',
-      param: 'model',
-      code: 'model_not_found',
-    });
-  },
+  handle: async ({ services, params }) => Response.json(describe(services.models.describe(params.id ?? ''))),
 });
