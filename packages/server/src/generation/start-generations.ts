@@ -1,6 +1,7 @@
 import type { GenerateOptions, Generation, TokenConstraint } from '@hearth/engine';
 import type { RequestContext } from '../http/request-context.ts';
 import type { ServedModel } from '../models/served-model.ts';
+import { checkLogitBias } from './check-logit-bias.ts';
 
 export interface StartGenerationsOptions {
   readonly promptTokenIds: ArrayLike<number>;
@@ -14,6 +15,7 @@ export interface StartGenerationsOptions {
 
 /**
  * Starts texts that follow one prompt, side by side. Whatever ends the request ends them, and frees what they hold.
+ * @throws ApiError 400 for biases of tokens that there are not
  * @throws what `Session.generate` refuses at once; nothing goes on then once the request has ended
  */
 export function startGenerations(
@@ -21,6 +23,7 @@ export function startGenerations(
   { model }: ServedModel,
   { promptTokenIds, count, generate, startConstraint, cacheSalt = '' }: StartGenerationsOptions,
 ): Generation[] {
+  checkLogitBias(generate, model.info.vocabSize);
   const watch = context.watchPrompt(promptTokenIds.length);
   return Array.from({ length: count }, (_, choiceIndex) => {
     const session = model.createSession({ tokenIds: promptTokenIds, cacheSalt });

@@ -349,6 +349,17 @@ describe('what is refused', () => {
     expect(await refusal(body)).toMatchObject({ status: 400, param });
   });
 
+  it('biases of tokens that there are not, all by their ids (B34)', async () => {
+    const { refusal, text } = await serve();
+    const refused = await refusal({ logit_bias: { 5: 1, 264: 1, 99999: -100 } });
+    expect(refused).toMatchObject({ status: 400, param: 'logit_bias' });
+    expect(refused.message).toContain('264, 99999');
+    const greedyToken = (await text({ prompt: 'a', max_tokens: 1 })).charCodeAt(0);
+    const banned = await text({ prompt: 'a', max_tokens: 1, logit_bias: { [greedyToken]: -100 } });
+    expect(banned.charCodeAt(0)).not.toBe(greedyToken);
+    expect(await text({ prompt: 'a', max_tokens: 1, logit_bias: { 122: 100 } })).toBe('z');
+  });
+
   it('nothing that is null', async () => {
     const { answer } = await serve();
     const names = ['n', 'best_of', 'echo', 'suffix', 'logprobs', 'stop', 'seed', 'stream', 'stream_options', 'user'];

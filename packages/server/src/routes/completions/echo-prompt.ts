@@ -31,13 +31,15 @@ export async function scorePrompt(
 ): Promise<PromptLogprob[]> {
   const tokenIds = Array.from(prompt.tokenIds);
   const texts = tokenTexts(model, prompt, tokenIds);
+  const rest = tokenIds.slice(1);
   const session = model.createSession({ tokenIds: tokenIds.slice(0, 1), cacheSalt });
   context.onEnd(() => void session.dispose());
-  const rest = tokenIds.slice(1);
   const { logprobs, topLogprobs } =
     rest.length > 0
       ? await inTime(context, (signal) => session.score(rest, { topLogprobs: numTop, signal }))
       : { logprobs: [], topLogprobs: [] };
+  // What it has computed stays in the cache, for the texts that follow.
+  await session.dispose();
   const bytesOf = (tokenId: number) => [...model.tokenizer.tokenBytes(tokenId)];
   return texts.map((text, index) => {
     const bytes = bytesOf(tokenIds[index]!);
