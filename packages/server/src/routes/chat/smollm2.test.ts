@@ -1,33 +1,18 @@
-import { HearthError } from '@hearth/core';
-import { resolveModel } from '@hearth/hub';
-import { loadModel } from '@hearth/llm';
 import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAiClient } from '../../__fixtures__/openai-client.ts';
-import { createServer, type HearthServer } from '../../index.ts';
-
-/** The default model, as `npm test` fetches it; without it there is nothing to run. */
-const path = await resolveModel('smollm2:135m', { offline: true }).then(({ path }) => path, missing);
-
-function missing(error: unknown): null {
-  if (HearthError.isInstance(error)) return null;
-  throw error;
-}
+import { smolLm2Path, smolLm2Server } from '../../__fixtures__/smollm2-server.ts';
+import type { HearthServer } from '../../index.ts';
 
 const question = { model: 'smollm2', messages: [{ role: 'user' as const, content: 'What is the capital of France?' }] };
 
-describe.skipIf(!path)('SmolLM2-135M-Instruct, answering the official client', () => {
+describe.skipIf(!smolLm2Path)('SmolLM2-135M-Instruct, answering the official client', () => {
   let server: HearthServer;
   let chat: OpenAI.Chat;
 
   beforeAll(async () => {
-    const load = async () => {
-      const model = await loadModel(path!);
-      return { model, dispose: () => model.dispose() };
-    };
-    server = createServer({ models: [{ name: 'smollm2', load }] });
+    server = await smolLm2Server();
     ({ chat } = openAiClient(server));
-    await server.preload('smollm2');
   });
 
   afterAll(() => server.dispose());
