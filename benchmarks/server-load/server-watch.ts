@@ -1,8 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RunningServer, residentBytes } from '../hearth-server.ts';
 
-/** What is to be zero when nobody asks for anything. */
-const restless = ['hearth_running', 'hearth_queue_length', 'hearth_kv_blocks{model="bench",state="owned"}'];
+/** What metrics are to be when nobody asks for anything, but for whoever reads them. */
+const atRest = {
+  hearth_requests_under_way: 1,
+  hearth_running: 0,
+  hearth_queue_length: 0,
+  'hearth_kv_blocks{model="bench",state="owned"}': 0,
+};
 
 /** Samples the memory of a server once a second while it works, and looks at its metrics. */
 export class ServerWatch {
@@ -28,10 +33,10 @@ export class ServerWatch {
    */
   async leaks(): Promise<readonly string[]> {
     for (let attempt = 0; ; attempt++) {
-      const lines = (await this.#metrics()).split('\n').filter((line) => !line.startsWith('#'));
-      const found = lines.filter((line) => {
-        if (line.startsWith('hearth_requests_under_way ')) return !line.endsWith(' 1');
-        return restless.some((name) => line.startsWith(name)) && !line.endsWith(' 0');
+      const lines = (await this.#metrics()).split('\n');
+      const found = Object.entries(atRest).flatMap(([name, value]) => {
+        const line = lines.find((line) => line.startsWith(name)) ?? `${name} is not there`;
+        return line.endsWith(` ${value}`) ? [] : [line];
       });
       if (found.length === 0 || attempt === 20) return found;
       await sleep(100);

@@ -13,7 +13,8 @@ beforeEach(async () => {
 
 afterEach(() => test.server.dispose());
 
-const document = async (): Promise<AnyJson> => (await test.json('/openapi.json')).body;
+const headers = { 'x-api-key': 'secret' };
+const document = async (): Promise<AnyJson> => (await test.send('/openapi.json', undefined, { headers })).json();
 
 describe('GET /openapi.json', () => {
   it('is valid by the schema of OpenAPI 3.1', async () => {

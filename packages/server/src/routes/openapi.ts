@@ -10,7 +10,6 @@ export const openApiRoute = getRoute({
   path: '/openapi.json',
   tag: 'Operation',
   summary: 'This description',
-  isPublic: true,
   responses: {
     200: [{ description: 'An OpenAPI 3.1 document.', schema: z.record(z.string(), z.unknown()) }],
   },
