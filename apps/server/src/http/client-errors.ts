@@ -2,12 +2,16 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '@hearth/server';
 
-/** Codes of Node for what a client did to its connection: the status and the sentence it is told. */
-const answers: Readonly<Record<string, readonly [status: string, message: string]>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request did not arrive in time.'],
-  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers of the request are too large.'],
+/** What is sent for codes of Node, which say what a client did to its connection. */
+const answers: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: answerOf('408 Request Timeout', 'request_timeout', 'The request did not arrive in time.'),
+  HPE_HEADER_OVERFLOW: answerOf(
+    '431 Request Header Fields Too Large',
+    'headers_too_large',
+    'The headers of the request are too large.',
+  ),
 };
-const malformed = ['400 Bad Request', 'What was sent is no HTTP request.'] as const;
+const malformed = answerOf('400 Bad Request', 'malformed_request', 'What was sent is no HTTP request.');
 
 /**
  * Answers what is no request, or does not arrive in time, with a JSON error, and closes the connection. Answers that are under
@@ -38,14 +42,14 @@ export function answerClientErrors(server: Server): void {
       socket.destroy();
       return;
     }
-    socket.end(response(...(answers[code] ?? malformed)));
+    socket.end(answers[code] ?? malformed);
     // Whoever does not read it is not waited for.
     setTimeout(() => socket.destroy(), 1000).unref();
   }
 }
 
-function response(status: string, message: string): string {
-  const body = JSON.stringify(new ApiError(message, { status: Number.parseInt(status, 10) }));
+function answerOf(status: string, code: string, message: string): string {
+  const body = JSON.stringify(new ApiError(message, { status: Number.parseInt(status, 10), code }));
   const headers = ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close'];
   return `HTTP/1.1 ${status}\r\n${headers.join('\r\n')}\r\n\r\n${body}`;
 }

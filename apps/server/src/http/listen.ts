@@ -2,13 +2,13 @@ import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { HearthError } from '@hearth/core';
-import { ApiError } from '@hearth/server';
+import { ApiError, type HearthServer } from '@hearth/server';
 import { getRequestListener } from '@hono/node-server';
 import { answerClientErrors } from './client-errors.ts';
 import type { TlsIdentity } from './tls.ts';
 
 export interface ListenOptions {
-  readonly fetch: (request: Request) => Promise<Response>;
+  readonly fetch: HearthServer['fetch'];
   readonly host: string;
   /** 0 takes any free one. */
   readonly port: number;
@@ -35,7 +35,10 @@ const mostHeadersMs = 15_000;
 
 const mostClosingMs = 1000;
 
-const unusableAddress = new ApiError('The address or the Host header of the request is not valid.', { status: 400 });
+const unusableAddress = new ApiError('The address or the Host header of the request is not valid.', {
+  status: 400,
+  code: 'malformed_request',
+});
 
 /**
  * Answers HTTP requests at an address.
