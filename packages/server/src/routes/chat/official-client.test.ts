@@ -1,8 +1,10 @@
+import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import type { ChatCompletionTool } from 'openai/resources/chat/completions';
 import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { openAiClient } from '../../__fixtures__/openai-client.ts';
 import { scriptedModel, type templates } from '../../__fixtures__/scripted-chat.ts';
-import { type TestServer, testServer } from '../../__fixtures__/test-server.ts';
+import { type AnyJson, type TestServer, testServer } from '../../__fixtures__/test-server.ts';
 
 const call = '<tool_call>\n{"name": "clock", "arguments": {"zone": "UTC"}}\n</tool_call>';
 const tools: ChatCompletionTool[] = [
@@ -67,6 +69,22 @@ describe('the official client', () => {
       ],
     });
     expect(await runner.finalContent()).toBe('It is noon.');
+  });
+
+  it('parses answers and calls by the schemas that it has sent', async () => {
+    const { chat } = await client((prompt) => (prompt.includes('clock') ? 'Now: <tool_call>' : ''), 'qwenLike');
+    const Mood = z.object({ mood: z.enum(['up', 'down']), level: z.int().nullable() });
+    const parsed = await chat.completions.parse({ ...hi, response_format: zodResponseFormat(Mood, 'mood') });
+    expect(Mood.safeParse(parsed.choices[0]!.message.parsed).success).toBe(true);
+    const streamed = chat.completions.stream({ ...hi, response_format: zodResponseFormat(Mood, 'mood') });
+    expect((await streamed.finalChatCompletion()).choices[0]!.message.parsed).toEqual(
+      parsed.choices[0]!.message.parsed,
+    );
+    const Clock = z.object({ zone: z.enum(['UTC', 'CET']) });
+    const called = await chat.completions.parse({ ...hi, tools: [zodFunction({ name: 'clock', parameters: Clock })] });
+    const [call] = called.choices[0]!.message.tool_calls!;
+    expect(call).toMatchObject({ type: 'function', function: { name: 'clock' } });
+    expect(Clock.safeParse((call as AnyJson).function.parsed_arguments).success).toBe(true);
   });
 
   it('has log-probabilities', async () => {

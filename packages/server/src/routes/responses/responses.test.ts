@@ -1,7 +1,9 @@
+import { zodTextFormat } from 'openai/helpers/zod';
 import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { openAiClient } from '../../__fixtures__/openai-client.ts';
 import { scriptedModel, type templates } from '../../__fixtures__/scripted-chat.ts';
-import { type AnyJson, type TestServer, testServer } from '../../__fixtures__/test-server.ts';
+import { type AnyJson, parseEvents, type TestServer, testServer } from '../../__fixtures__/test-server.ts';
 
 const path = '/v1/responses';
 const call = '<tool_call>\n{"name": "clock", "arguments": {"zone": "UTC"}}\n</tool_call>';
@@ -164,6 +166,28 @@ describe('a streamed answer', () => {
       }));
     expect(bare(final)).toEqual(bare(whole));
     expect(final.usage).toMatchObject({ output_tokens: whole.usage!.output_tokens });
+  });
+
+  it('is parsed by the schema that the official client has sent', async () => {
+    const { client } = await serve('');
+    const Mood = z.object({ mood: z.enum(['up', 'down']) });
+    const body = { model: 'fake', input: 'hi', temperature: 0, text: { format: zodTextFormat(Mood, 'mood') } };
+    const { output_parsed } = await client.responses.parse(body);
+    expect(Mood.safeParse(output_parsed).success).toBe(true);
+    const final = await client.responses.stream(body).finalResponse();
+    expect(final.output_parsed).toEqual(output_parsed);
+  });
+
+  it('fails in an event when the work fails', async () => {
+    await serve('x'.repeat(1500));
+    const response = await test.send(path, { input: 'hi', stream: true });
+    await test.server.dispose();
+    const all = parseEvents(await response.text());
+    expect(all.at(-1)).toMatchObject({
+      type: 'response.failed',
+      sequence_number: all.length - 1,
+      response: { id: all[0].response.id, status: 'failed', error: { code: 'shutting_down' } },
+    });
   });
 
   it('ends with response.incomplete at the limit', async () => {

@@ -11,6 +11,7 @@ export const responsesRoute = postRoute({
   tag: 'OpenAI',
   summary: 'Answer a conversation, in items',
   body: responsesBody,
+  example: { input: 'Why is the sky blue?', max_output_tokens: 64 },
   responses: {
     200: [
       { description: 'The answer.', schema: responseSchema },
