@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Logger } from '../logger.ts';
 import type { ServedModel } from '../models/served-model.ts';
 import { PromptWatch, type RequestUsage } from '../observe/prompt-watch.ts';
@@ -66,6 +67,8 @@ export class RequestContext implements IncomingRequest {
     this.#onEnd = options.onEnd;
     const { requestTimeoutMs } = options.services.options;
     this.#timer = setTimeout(() => this.stop(timedOut(requestTimeoutMs)), requestTimeoutMs);
+    // Each text of the request listens, and each input.
+    setMaxListeners(0, this.#controller.signal);
     const { signal } = this.request;
     if (signal.aborted) this.#onClientGone();
     else signal.addEventListener('abort', this.#onClientGone);

@@ -1,4 +1,4 @@
-import { DeadlineError, type Model } from '@hearth/engine';
+import type { Model } from '@hearth/engine';
 import type { TextLogprob } from '../../generation/text-logprobs.ts';
 import type { RequestContext } from '../../http/request-context.ts';
 import type { Prompt } from './read-prompts.ts';
@@ -36,7 +36,7 @@ export async function scorePrompt(
   context.onEnd(() => void session.dispose());
   const { logprobs, topLogprobs } =
     rest.length > 0
-      ? await inTime(context, (signal) => session.score(rest, { topLogprobs: numTop, signal }))
+      ? await session.score(rest, { topLogprobs: numTop, signal: context.signal })
       : { logprobs: [], topLogprobs: [] };
   // What it has computed stays in the cache, for the texts that follow.
   await session.dispose();
@@ -50,20 +50,6 @@ export async function scorePrompt(
     });
     return { text, bytes, logprob: logprobs[index - 1]!, top };
   });
-}
-
-/** Scoring knows no deadline of its own. */
-async function inTime<Result>(
-  { signal, services }: RequestContext,
-  work: (signal: AbortSignal) => Promise<Result>,
-): Promise<Result> {
-  const { requestTimeoutMs } = services.options;
-  const deadline = AbortSignal.timeout(requestTimeoutMs);
-  try {
-    return await work(AbortSignal.any([signal, deadline]));
-  } catch (error) {
-    throw deadline.aborted && !signal.aborted ? new DeadlineError(requestTimeoutMs) : error;
-  }
 }
 
 /** The part of each token in the text of the prompt. */

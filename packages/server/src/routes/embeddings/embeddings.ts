@@ -32,7 +32,7 @@ export const embeddingsRoute = postRoute({
   example: { input: ['Why is the sky blue?', 'What makes the sky blue?'] },
   responses: { 200: [{ description: 'The vectors, in the order of the inputs.', schema: embeddingsSchema }] },
   handle: async (context, { fields }) => {
-    const { signal, services } = context;
+    const { signal } = context;
     const { model } = await context.useModel(fields.model);
     const { hiddenSize } = model.info;
     const dimensions = fields.dimensions ?? hiddenSize;
@@ -43,7 +43,7 @@ export const embeddingsRoute = postRoute({
       );
     }
     const inputs = await readInputs(model, fields, signal);
-    const options = { signal, priority: fields.priority ?? 0, timeoutMs: services.options.requestTimeoutMs };
+    const options = { signal, priority: fields.priority ?? 0 };
     const write = fields.encoding_format === 'base64' ? base64Json : numbersJson;
     // Written one by one as they are done: thousands of vectors at once would hold up everybody else.
     const vectors = await sideBySide(inputs, mostAtOnce, async (ids) => write(await model.embed(ids, options)));

@@ -3,6 +3,7 @@ import { messagesField } from '../../fields/messages.ts';
 import { flag, text } from '../../fields/scalars.ts';
 import { checkTemplateFields } from '../../fields/template-fields.ts';
 import { badRequest } from '../../http/api-error.ts';
+import { listJson } from '../../http/list-json.ts';
 import type { RequestContext } from '../../http/request-context.ts';
 import { postRoute, type RequestBody } from '../../http/route.ts';
 import type { ServedModel } from '../../models/served-model.ts';
@@ -51,14 +52,13 @@ export const tokenizeRoute = postRoute({
     const { fields } = body;
     const served = await context.useModel(fields.model);
     const { model } = served;
-    const ids = Array.from(await encode(context, served, body));
-    const pieces = () => ids.map((id) => tokenPiece(model.tokenizer, id));
-    return Response.json({
-      tokens: fields.with_pieces ? pieces().map((piece, index) => ({ id: ids[index], piece })) : ids,
-      count: ids.length,
-      max_model_len: model.info.contextLength,
-      ...(fields.return_token_strs && { token_strs: pieces() }),
-    });
+    const ids = await encode(context, served, body);
+    const list = (write: (id: number) => unknown) => listJson(ids, write, context.signal);
+    const pieceOf = (id: number) => tokenPiece(model.tokenizer, id);
+    const tokens = await list(fields.with_pieces ? (id) => ({ id, piece: pieceOf(id) }) : (id) => id);
+    const texts = fields.return_token_strs ? `,"token_strs":${await list(pieceOf)}` : '';
+    const json = `{"tokens":${tokens},"count":${ids.length},"max_model_len":${model.info.contextLength}${texts}}`;
+    return new Response(json, { headers: { 'Content-Type': 'application/json' } });
   },
 });
 
