@@ -1,10 +1,10 @@
 import { collectOutput, type OutputEvent } from '@hearth/chat-format';
 import { z } from 'zod';
+import type { AnswerHead } from '../../generation/answer-head.ts';
 import type { StartedChoice } from '../../generation/start-chat.ts';
 import type { TextLogprob } from '../../generation/text-logprobs.ts';
 import { type EndedChoice, usageOf, usageSchema } from '../../generation/usage.ts';
 import type { RequestContext } from '../../http/request-context.ts';
-import type { AnswerHead } from './answer-head.ts';
 import { chatLogprobs, chatLogprobsSchema } from './chat-logprobs.ts';
 
 export const finishReasonSchema = z.enum(['stop', 'length', 'tool_calls']);

@@ -1,4 +1,4 @@
-import { createAnswerId, secondsNow, systemFingerprint } from '../../generation/answer-id.ts';
+import { createAnswerHead } from '../../generation/answer-head.ts';
 import { checkCount } from '../../generation/check-count.ts';
 import { startChat } from '../../generation/start-chat.ts';
 import { eventStream } from '../../http/event-stream.ts';
@@ -30,12 +30,7 @@ export const chatCompletionsRoute = postRoute({
     checkCount(context, request.count);
     const served = await context.useModel(fields.model);
     const started = await startChat(context, served, request);
-    const head = {
-      id: createAnswerId('chatcmpl-'),
-      created: secondsNow(),
-      model: served.name,
-      fingerprint: systemFingerprint(served),
-    };
+    const head = createAnswerHead(served, 'chatcmpl-');
     if (!fields.stream) return Response.json(await chatAnswer(context, head, started));
     const chunks = chatChunks(context, head, started, fields.stream_options?.include_usage ?? false);
     return eventStream(context, chunks, { last: '[DONE]' });

@@ -1,11 +1,11 @@
 import type { OutputEvent } from '@hearth/chat-format';
 import { z } from 'zod';
+import type { AnswerHead } from '../../generation/answer-head.ts';
 import { inOrderOfArrival } from '../../generation/in-order-of-arrival.ts';
 import type { StartedChoice } from '../../generation/start-chat.ts';
 import { type EndedChoice, usageOf, usageSchema } from '../../generation/usage.ts';
 import { JsonEvent } from '../../http/json-event.ts';
 import type { RequestContext } from '../../http/request-context.ts';
-import type { AnswerHead } from './answer-head.ts';
 import { finishReasonSchema } from './chat-answer.ts';
 import { chatLogprobs, chatLogprobsSchema } from './chat-logprobs.ts';
 

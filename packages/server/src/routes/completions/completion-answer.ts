@@ -1,9 +1,9 @@
 import type { GenerateResult, ModelTokenizer } from '@hearth/engine';
 import { z } from 'zod';
+import type { AnswerHead } from '../../generation/answer-head.ts';
 import { textLogprobs } from '../../generation/text-logprobs.ts';
 import { usageOf, usageSchema } from '../../generation/usage.ts';
 import type { RequestContext } from '../../http/request-context.ts';
-import type { AnswerHead } from '../chat/answer-head.ts';
 import { bestOf } from './best-of.ts';
 import { LegacyLogprobs, legacyLogprobsSchema } from './legacy-logprobs.ts';
 import type { Echo, StartedPrompt } from './start-completions.ts';

@@ -1,4 +1,4 @@
-import { createAnswerId, secondsNow, systemFingerprint } from '../../generation/answer-id.ts';
+import { createAnswerHead } from '../../generation/answer-head.ts';
 import { eventStream } from '../../http/event-stream.ts';
 import { postRoute } from '../../http/route.ts';
 import { completionAnswer, completionSchema } from './completion-answer.ts';
@@ -27,12 +27,7 @@ export const completionsRoute = postRoute({
     const served = await context.useModel(fields.model);
     const started = await startCompletions(context, served, fields);
     const options = {
-      head: {
-        id: createAnswerId('cmpl-'),
-        created: secondsNow(),
-        model: served.name,
-        fingerprint: systemFingerprint(served),
-      },
+      head: createAnswerHead(served, 'cmpl-'),
       tokenizer: served.model.tokenizer,
       count: fields.n ?? 1,
       wantsLogprobs: (fields.logprobs ?? null) !== null,
