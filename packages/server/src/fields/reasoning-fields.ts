@@ -13,14 +13,21 @@ export const reasoningEffortField = z
 
 export const reasoningBudgetField = wholeFrom(0, Number.MAX_SAFE_INTEGER, 'Most tokens of thoughts before the answer.');
 
+export interface ReasoningRequest {
+  readonly reasoningEffort: z.output<typeof reasoningEffortField>;
+  /** The name of the field that it came in. */
+  readonly effortField: string;
+  /** Variables of the template that were given as such. */
+  readonly variables: Readonly<Record<string, LosslessJson>>;
+}
+
 /**
  * The variables by which templates are told how much to think.
- * @throws ApiError 400 naming `param` for an effort that the model cannot obey
+ * @throws ApiError 400 for an effort that the model cannot obey, or that another variable contradicts
  */
 export function reasoningVariables(
   { model, canReason }: ServedModel,
-  effort: z.output<typeof reasoningEffortField>,
-  param: string,
+  { reasoningEffort: effort, effortField: param, variables }: ReasoningRequest,
 ): Readonly<Record<string, LosslessJson>> {
   if (effort === undefined || effort === null) return {};
   const { template = '', toolTemplate = '' } = model.chatTemplate?.source ?? {};
@@ -31,8 +38,11 @@ export function reasoningVariables(
   if (canReason && isOff && !knows('enable_thinking') && !knows('reasoning_effort')) {
     throw badRequest(param, `${param}: the chat template of the model has no switch for its thoughts; leave it out.`);
   }
-  return {
+  const own = {
     ...(knows('enable_thinking') && { enable_thinking: !isOff }),
     ...(knows('reasoning_effort') && { reasoning_effort: effort }),
   };
+  const [other] = Object.entries(own).find(([name, value]) => (variables[name] ?? value) !== value) ?? [];
+  if (other === undefined) return own;
+  throw badRequest(param, `${param}: chat_template_kwargs.${other} says something else; give one of them.`);
 }

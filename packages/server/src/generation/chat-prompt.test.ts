@@ -10,12 +10,12 @@ afterEach(async () => {
   for (const model of served.splice(0)) await model.dispose();
 });
 
-async function render(template: string, messages: ChatToRender['messages']) {
+async function render(template: string, messages: ChatToRender['messages'], continueFinalMessage = false) {
   const chatTemplate = await loadChatTemplate({ origin: 'test', template });
   const { model } = await createFakeModel({ next: loopingScript('a'), chatTemplate });
   const own = new ServedModel('fake', { model, dispose: () => model.dispose() });
   served.push(own);
-  return renderChatPrompt(own, { messages, addGenerationPrompt: true });
+  return renderChatPrompt(own, { messages, continueFinalMessage, addGenerationPrompt: !continueFinalMessage });
 }
 
 const users = "{% for m in messages %}{% if m.role == 'user' %}[{{ m.content }}]{% endif %}{% endfor %}";
@@ -46,4 +46,17 @@ it.each([
   ['a<think>\n\n</think>\n\n', undefined],
 ])('says how %j leaves the thoughts', async (template, reasoning) => {
   expect((await render(template, [{ role: 'user', content: 'hi' }])).reasoning).toBe(reasoning);
+});
+
+it.each([
+  ['<think>\nhm', 'open'],
+  ['<think>\nhm\n</think>\n\nye', undefined],
+  ['ye', undefined],
+])('knows where in its message an answer goes on: %j', async (content, reasoning) => {
+  const template = `{# <think> #}${all}`;
+  const messages = [
+    { role: 'user', content: 'What is <think>?' },
+    { role: 'assistant', content },
+  ];
+  expect((await render(template, messages, true)).reasoning).toBe(reasoning);
 });

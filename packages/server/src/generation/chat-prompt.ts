@@ -35,12 +35,21 @@ export async function renderChatPrompt(served: ServedModel, chat: ChatToRender):
   const { text, segments } = await model.chatTemplate.render(options);
   checkCustomRoles(messages, text);
   const tokenIds = await model.tokenizer.encodeSegments(segments, { addBos: 'auto', signal: chat.signal });
-  return { text, tokenIds, reasoning: canReason && !isThoughtOut(text) ? reasoningBlockAfter(text) : undefined };
+  const continued = chat.continueFinalMessage ? textOf(messages.at(-1)!) : undefined;
+  return { text, tokenIds, reasoning: canReason ? reasoningAfter(text, continued) : undefined };
 }
 
-/** The way in which templates tell a model not to think. */
-function isThoughtOut(prompt: string): boolean {
-  return prompt.trimEnd().endsWith('</think>');
+function reasoningAfter(prompt: string, continued: string | undefined): ReasoningBlock | undefined {
+  // A message that is gone on with is among its thoughts, or beyond them.
+  if (continued !== undefined) {
+    return continued.lastIndexOf('<think>') > continued.lastIndexOf('</think>') ? 'open' : undefined;
+  }
+  // In this way templates tell a model not to think.
+  return prompt.trimEnd().endsWith('</think>') ? undefined : reasoningBlockAfter(prompt);
+}
+
+function textOf({ content }: ChatMessage): string {
+  return typeof content === 'string' ? content : (content ?? []).map((part) => part.text).join('\n');
 }
 
 async function whyNoTemplate({ model }: ServedModel, { messages, ...options }: RenderOptions): Promise<unknown> {

@@ -1,7 +1,6 @@
 import { type LosslessJson, type OutputParserOptions, outputMarkers } from '@hearth/chat-format';
 import type { GenerateOptions, Generation, ModelTokenizer } from '@hearth/engine';
-import type { z } from 'zod';
-import { type reasoningEffortField, reasoningVariables } from '../fields/reasoning-fields.ts';
+import { type ReasoningRequest, reasoningVariables } from '../fields/reasoning-fields.ts';
 import type { ResponseFormat, StructuredOutputs } from '../fields/response-format.ts';
 import type { ToolChoice, ToolFields } from '../fields/tools.ts';
 import { badRequest } from '../http/api-error.ts';
@@ -15,7 +14,7 @@ import { startGenerations } from './start-generations.ts';
 import { TextLogprobs } from './text-logprobs.ts';
 
 /** A conversation to be answered, whatever interface it came through. */
-export interface ChatRequest {
+export interface ChatRequest extends ReasoningRequest {
   /** Checked already, and lossless. */
   readonly messages: readonly Readonly<Record<string, LosslessJson>>[];
   readonly tools: readonly ToolFields[];
@@ -27,12 +26,7 @@ export interface ChatRequest {
   readonly format: ResponseFormat;
   readonly formatField: string;
   readonly structured: StructuredOutputs;
-  readonly reasoningEffort: z.output<typeof reasoningEffortField>;
-  /** The name of the field that it came in. */
-  readonly effortField: string;
   readonly reasoningBudget: number | undefined;
-  /** More variables of the template. */
-  readonly variables: Readonly<Record<string, LosslessJson>>;
   readonly addGenerationPrompt: boolean;
   readonly continueFinalMessage: boolean;
   /** With `logprobs` when log-probabilities are asked for. */
@@ -70,7 +64,7 @@ export async function startChat(
   const prompt = await renderChatPrompt(served, {
     messages: request.messages,
     tools: hasTools ? request.toolsForTemplate : null,
-    variables: { ...request.variables, ...reasoningVariables(served, request.reasoningEffort, request.effortField) },
+    variables: { ...request.variables, ...reasoningVariables(served, request) },
     addGenerationPrompt: request.addGenerationPrompt,
     continueFinalMessage: request.continueFinalMessage,
     signal: context.signal,

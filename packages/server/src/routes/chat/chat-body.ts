@@ -41,7 +41,7 @@ export const chatBody = fields
       const message = `is ${most}, but max_tokens is ${old}; give one of them`;
       context.addIssue({ code: 'custom', path: ['max_completion_tokens'], message });
     }
-    if (typeof body.top_logprobs === 'number' && !body.logprobs) {
+    if (body.top_logprobs && !body.logprobs) {
       context.addIssue({ code: 'custom', path: ['top_logprobs'], message: 'is only allowed when logprobs is true' });
     }
   })

@@ -221,6 +221,8 @@ describe('thoughts', () => {
     const off = await answer({ reasoning_effort: 'none', temperature: 0 });
     expect(off.choices[0].message).toEqual({ role: 'assistant', content: 'yes', refusal: null });
     expect(off.usage.completion_tokens_details.reasoning_tokens).toBe(0);
+    const contradiction = { reasoning_effort: 'none', chat_template_kwargs: { enable_thinking: true } };
+    expect(await refusal(contradiction)).toEqual({ status: 400, param: 'reasoning_effort' });
     expect(await refusal({ reasoning_effort: 'all' })).toEqual({ status: 400, param: 'reasoning_effort' });
     await test.server.dispose();
     const plain = await serve('yes', 'plain');
