@@ -41,13 +41,17 @@ const turn = fc.oneof(
 );
 const ids = fc.array(fc.nat(259), { minLength: 1, maxLength: 6 });
 const textsOrIds = fc.oneof(text, ids, fc.array(fc.oneof(text, ids), { minLength: 1, maxLength: 3 }));
-const tool = fc.record({
-  type: few('function'),
-  function: fc.record(
-    { name: few('f', 'g'), parameters: jsonSchemas, strict: fc.boolean() },
-    { requiredKeys: ['name'] },
-  ),
-});
+/** As chats have tools and as responses have them, in one. */
+const tool = fc
+  .record({ name: few('f', 'g'), parameters: jsonSchemas, strict: fc.boolean() }, { requiredKeys: ['name'] })
+  .map((definition) => ({ type: 'function', ...definition, function: definition }));
+
+/** Of the input of responses. */
+const item = fc.oneof(
+  fc.record({ role: few('system', 'user', 'assistant'), content: text }),
+  fc.record({ type: few('function_call'), call_id: few('c1'), name: few('f'), arguments: few('{}', '{') }),
+  fc.record({ type: few('function_call_output'), call_id: few('c1'), output: text }),
+);
 
 /**
  * What makes chance find requests that are answered: without them nearly every body is refused for one of its many fields. Each
@@ -58,8 +62,9 @@ export const requestHints: Readonly<Record<string, (bySchema: fc.Arbitrary<unkno
     Object.entries<fc.Arbitrary<unknown>>({
       model: few('fake', null),
       messages: fc.array(turn, { minLength: 1, maxLength: 3 }),
-      tools: fc.uniqueArray(tool, { maxLength: 2, selector: (tool) => tool.function.name }),
-      tool_choice: few<unknown>('none', 'auto', 'required', { type: 'function', function: { name: 'f' } }),
+      max_output_tokens: fc.integer({ min: 0, max: 20 }),
+      tools: fc.uniqueArray(tool, { maxLength: 2, selector: ({ name }) => name }),
+      tool_choice: few<unknown>('none', 'auto', 'required', { type: 'function', name: 'f', function: { name: 'f' } }),
       schema: jsonSchemas,
       json: jsonSchemas,
       parameters: jsonSchemas,
@@ -71,7 +76,7 @@ export const requestHints: Readonly<Record<string, (bySchema: fc.Arbitrary<unkno
       stop_token_ids: fc.array(fc.nat(259), { maxLength: 2 }),
       stream: fc.boolean(),
       prompt: textsOrIds,
-      input: textsOrIds,
+      input: fc.oneof(textsOrIds, fc.array(item, { minLength: 1, maxLength: 3 })),
       suffix: few(null, ''),
       best_of: few(null, 3),
       logprobs: few<unknown>(null, true, 0, 3),
@@ -87,6 +92,7 @@ export function withoutContradictions(body: AnyJson): AnyJson {
     ...('top_logprobs' in body && { logprobs: true }),
     ...('max_completion_tokens' in body && { max_tokens: body.max_completion_tokens }),
     ...('structured_outputs' in body && { response_format: null, tools: null, tool_choice: null }),
+    ...('content' in body && { prompt: null, messages: null }),
     ...('response_format' in body && { tools: null, tool_choice: null }),
   };
 }
