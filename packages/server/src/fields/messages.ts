@@ -125,4 +125,5 @@ const messageSchema = z
 export const messagesField = z
   .array(messageSchema, { error: 'must be a list of at least one message' })
   .min(1, { error: 'must be a list of at least one message' })
-  .max(mostMessages, { error: `must have at most ${mostMessages} messages` });
+  .max(mostMessages, { error: `must have at most ${mostMessages} messages` })
+  .meta({ description: 'The conversation, oldest message first.' });

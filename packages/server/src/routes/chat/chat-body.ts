@@ -12,7 +12,6 @@ import type { ChatRequest } from '../../generation/start-chat.ts';
 import type { RequestBody } from '../../http/route.ts';
 
 const fields = z.object({
-  ...refusedChatFields,
   messages: messagesField,
   ...generationFields,
   ...templateFields,
@@ -28,6 +27,7 @@ const fields = z.object({
   structured_outputs: structuredOutputsField,
   reasoning_effort: reasoningEffortField,
   reasoning_budget: reasoningBudgetField,
+  ...refusedChatFields,
 });
 
 /** Body of POST /v1/chat/completions. */

@@ -68,6 +68,14 @@ describe('a whole answer', () => {
     });
   });
 
+  it('goes on to the end of the context, however many tokens are asked for (B48, B49)', async () => {
+    const { answer } = await serve('x'.repeat(3000));
+    for (const max_tokens of [null, 1e9]) {
+      const { choices, usage } = await answer({ max_tokens });
+      expect([choices[0].finish_reason, usage.total_tokens]).toEqual(['length', 2048]);
+    }
+  });
+
   it('has n choices in order, of which the prompt counts once', async () => {
     const { answer } = await serve('ok');
     const { choices, usage } = await answer({ n: 3 });

@@ -26,15 +26,6 @@ const tool = z
   .meta({ id: 'FlatTool' });
 
 const fields = z.object({
-  ...refusedSamplingFields,
-  ...refuseUnless({
-    previous_response_id: [],
-    conversation: [],
-    background: [false],
-    truncation: ['disabled'],
-    prompt: [],
-    max_tool_calls: [],
-  }),
   input: inputField,
   instructions: text('A system message before the input.', 2 ** 22),
   ...sharedFields,
@@ -81,6 +72,15 @@ const fields = z.object({
     .meta({ description: 'Comes back with the answer.' })
     .nullish(),
   store: flag('Nothing is stored, whatever it says.'),
+  ...refusedSamplingFields,
+  ...refuseUnless({
+    previous_response_id: [],
+    conversation: [],
+    background: [false],
+    truncation: ['disabled'],
+    prompt: [],
+    max_tool_calls: [],
+  }),
 });
 
 type Fields = z.output<typeof fields>;
