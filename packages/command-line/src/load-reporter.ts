@@ -5,12 +5,15 @@ import { byteProgress, type Progress } from './terminal/progress.ts';
 export interface LoadReporter {
   /** One sentence, as it came: it may hold control characters of a file. */
   say(sentence: string): void;
+  /** A sentence about something that is not as it should be. */
+  warn(sentence: string): void;
   /** Shows how far something has come, in bytes. */
   progress(label: string): Progress;
 }
 
 /** On standard error. */
-export const terminalReporter: LoadReporter = {
-  say: (sentence) => void process.stderr.write(`${printable(sentence)}\n`),
-  progress: byteProgress,
-};
+export const terminalReporter: LoadReporter = { say: writeLine, warn: writeLine, progress: byteProgress };
+
+function writeLine(sentence: string): void {
+  process.stderr.write(`${printable(sentence)}\n`);
+}

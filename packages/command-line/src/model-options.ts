@@ -104,7 +104,7 @@ export async function openModel(flags: ModelFlags, options: OpenModelOptions): P
   try {
     const { context: contextLength, quantize } = flags;
     const prepared = await prepareModel(resolved.path, { backend, contextLength, quantize, signal });
-    for (const warning of prepared.warnings) reporter.say(warning);
+    for (const warning of prepared.warnings) reporter.warn(warning);
     return { resolved, backend, prepared, ownsBackend: sharedBackend === undefined, reporter };
   } catch (error) {
     if (!sharedBackend) await backend.dispose();
@@ -146,9 +146,9 @@ export async function loadWeights(
 }
 
 /** Where packed weights are kept, unless the environment says that they are not. */
-function keptPackedWeights({ say }: LoadReporter): PackedCacheOptions | undefined {
+function keptPackedWeights({ warn }: LoadReporter): PackedCacheOptions | undefined {
   const options = packedCacheOptions();
-  return options && { ...options, onWarning: say };
+  return options && { ...options, onWarning: warn };
 }
 
 /** Closes what `openModel` opened; a model loaded from it is disposed before. */

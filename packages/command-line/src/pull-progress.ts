@@ -38,7 +38,7 @@ export function pullProgress(reporter: LoadReporter = terminalReporter): PullRep
       onWarning(warning) {
         stop();
         phase = undefined;
-        reporter.say(warning.message);
+        reporter.warn(warning.message);
       },
     },
     stop,
