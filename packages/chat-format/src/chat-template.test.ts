@@ -248,6 +248,14 @@ describe('a request', () => {
     ).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 
+  it('has documents that are none unless they are passed', async () => {
+    const template = await load('{{ documents is none }}{% for d in documents or [] %} {{ d.text }}{% endfor %}');
+    expect((await template.render(request(''))).text).toBe('True');
+    expect((await template.render(request('', { variables: { documents: undefined } }))).text).toBe('True');
+    const documents = [{ text: 'a' }, { text: 'b' }];
+    expect((await template.render(request('', { variables: { documents } }))).text).toBe('False a b');
+  });
+
   it('may fix the date and pass variables', async () => {
     const template = await load(
       "{{ strftime_now('%d %b %Y') }}{% if enable_thinking is defined and not enable_thinking %} quick{% endif %}",

@@ -196,7 +196,7 @@ function writeVariables(request: RenderRequest, tools: readonly unknown[] | Json
     `"tools":${writeJson(tools, 'tools')}`,
     `"add_generation_prompt":${addGenerationPrompt}`,
     // Transformers passes both of these, and templates look at them.
-    '"documents":null',
+    ...(variables.documents === undefined ? ['"documents":null'] : []),
     ...Object.entries(variables)
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => `${JSON.stringify(name)}:${writeJson(value, `variables.${name}`)}`),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { flag } from './scalars.ts';
 
 /** Variables that the request and the model have a place of their own for. */
-const reservedNames = ['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token', 'documents'];
+const reservedNames = ['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'];
 
 /** What decides how a conversation becomes a prompt, besides its messages and tools. */
 export const templateFields = {

@@ -63,7 +63,8 @@ export async function compileConstraint(
     return await served.constraints.compile(source, { signal });
   } catch (error) {
     if (!HearthError.isInstance(error) || !['constraint', 'invalid_argument'].includes(error.code)) throw error;
-    throw badRequest(param, `${param}: ${error.message}`, 'invalid_constraint');
+    const place = source.kind === 'tags' ? 'tools' : param;
+    throw badRequest(place, `${place}: ${error.message}`, 'invalid_constraint');
   }
 }
 

@@ -182,6 +182,14 @@ describe('tool_choice', () => {
     }
   });
 
+  it('refuses tools whose schema cannot be compiled, only where they are held to it', async () => {
+    const { answer, refusal } = await serve('ok', 'qwenLike');
+    const parameters = { type: 'object', properties: { zone: { type: 'string', pattern: 'U.*' } } };
+    const odd = [{ type: 'function', function: { name: 'clock', parameters } }];
+    expect(await refusal({ tools: odd, tool_choice: 'required' })).toEqual({ status: 400, param: 'tools' });
+    expect((await answer({ tools: odd, temperature: 0 })).choices[0].message.content).toBe('ok');
+  });
+
   it('has strict tools for styles with a marker only, unless a call is required', async () => {
     const { answer, refusal } = await serve(undefined, 'llamaLike');
     expect(await refusal({ tools: strictTools })).toEqual({ status: 400, param: 'tools' });
