@@ -2,21 +2,7 @@ import type { TokenMask } from '@hearth/core';
 import type { TokenConstraint } from '@hearth/engine';
 import type { ReasoningTokens } from '../generation/reasoning-tokens.ts';
 
-export const pieces = [
-  '<think>',
-  '</think>',
-  '\n',
-  '\n\n',
-  'hm',
-  '{',
-  '}',
-  '</',
-  'think',
-  '>',
-  '>\n',
-  '>{',
-  '\n</think>',
-];
+const pieces = ['<think>', '</think>', '\n', '\n\n', 'hm', '{', '}', '</', 'think', '>', '>\n', '>{', '\n</think>', ''];
 /** Ids by what they stand for. */
 export const ids = {
   think: 0,
@@ -31,14 +17,18 @@ export const ids = {
   bracket: 9,
   bracketLf: 10,
   bracketOpen: 11,
+  endOfText: 13,
 } as const;
 export const vocabSize = pieces.length;
+/** Whatever may stand among thoughts before an answer. */
+export const thoughts = [...pieces.keys()].filter((id) => id !== ids.endOfText);
 
 /** A vocabulary of a few tokens. */
 export const tokens: ReasoningTokens = {
   beginId: ids.think,
   endIds: [ids.end],
   endLineIds: [ids.lf, ids.end],
+  endOfTextIds: [ids.endOfText],
   lineFeeds: new Map([
     [ids.lf, 1],
     [ids.lf2, 2],

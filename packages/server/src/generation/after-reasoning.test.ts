@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { allowed, braces, ids, pieces, tokens, vocabSize } from '../__fixtures__/reasoning-vocabulary.ts';
+import { allowed, braces, ids, thoughts, tokens, vocabSize } from '../__fixtures__/reasoning-vocabulary.ts';
 import { AfterReasoning } from './after-reasoning.ts';
 
 describe('AfterReasoning', () => {
   const make = (block: 'open' | 'closed' = 'open') =>
     new AfterReasoning({ answer: braces().answer, block, tokens, vocabSize });
 
-  it('lets all tokens through in the block, then line feeds or the answer, then the answer', async () => {
+  it('lets all tokens but the end of the text through in the block, then line feeds or the answer, then the answer', async () => {
     const constraint = make();
-    expect(await allowed(constraint, [])).toEqual(['all']);
-    expect(await allowed(constraint, [ids.hm, ids.lf])).toEqual(['all']);
+    expect(await allowed(constraint, [])).toEqual([thoughts]);
+    expect(await allowed(constraint, [ids.hm, ids.lf])).toEqual([thoughts]);
     expect(await allowed(constraint, [ids.hm, ids.lf, ids.end])).toEqual([[ids.lf, ids.lf2, ids.open]]);
     expect(await allowed(constraint, [ids.hm, ids.lf, ids.end, ids.lf])).toEqual([[ids.lf, ids.open]]);
     expect(await allowed(constraint, [ids.hm, ids.lf, ids.end, ids.lf, ids.lf])).toEqual([[ids.open]]);
@@ -18,15 +18,13 @@ describe('AfterReasoning', () => {
 
   it('lets the model open the block itself, or answer at once', async () => {
     expect(await allowed(make('closed'), [])).toEqual([[ids.think, ids.open]]);
-    expect(await allowed(make('closed'), [ids.think, ids.hm])).toEqual(['all']);
+    expect(await allowed(make('closed'), [ids.think, ids.hm])).toEqual([thoughts]);
     expect(await allowed(make('closed'), [ids.open])).toEqual([[ids.close]]);
   });
 
   it('finds an end of several tokens, none of which may begin the answer', async () => {
     const constraint = make();
-    expect(await allowed(constraint, [ids.slash, ids.word])).toEqual([
-      [...pieces.keys()].filter((id) => id !== ids.bracketOpen),
-    ]);
+    expect(await allowed(constraint, [ids.slash, ids.word])).toEqual([thoughts.filter((id) => id !== ids.bracketOpen)]);
     expect(await allowed(constraint, [ids.slash, ids.word, ids.bracketLf])).toEqual([[ids.lf, ids.open]]);
     expect(await allowed(make(), [ids.slash, ids.word, ids.bracket, ids.open])).toEqual([[ids.close]]);
   });

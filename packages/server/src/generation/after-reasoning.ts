@@ -4,8 +4,8 @@ import type { TokenConstraint } from '@hearth/engine';
 import {
   firstState,
   nextState,
-  overshootingTokens,
   type ReasoningState,
+  tokensAgainstAnswer,
   tokensBeforeAnswer,
 } from './reasoning-state.ts';
 import type { ReasoningTokens } from './reasoning-tokens.ts';
@@ -19,8 +19,8 @@ export interface AfterReasoningOptions {
 }
 
 /**
- * Lets a model think as it likes and holds its answer to a constraint. The block ends where the answer can begin: no token
- * may have the end of the one and the beginning of the other.
+ * Lets a model think as it likes and holds its answer to a constraint. The text cannot end among the thoughts, and the block
+ * ends where the answer can begin: no token may have the end of the one and the beginning of the other.
  */
 export class AfterReasoning implements TokenConstraint {
   readonly #options: AfterReasoningOptions;
@@ -59,8 +59,7 @@ export class AfterReasoning implements TokenConstraint {
   async #mask(state: Exclude<ReasoningState, { phase: 'answer' }>): Promise<TokenMask | undefined> {
     const { answer, tokens, vocabSize } = this.#options;
     if (state.phase === 'block') {
-      const forbidden = overshootingTokens(state.tail, tokens);
-      if (forbidden.length === 0) return undefined;
+      const forbidden = tokensAgainstAnswer(state.tail, tokens);
       const mask = new Uint32Array(Math.ceil(vocabSize / 32)).fill(0xffffffff);
       for (const id of forbidden) mask[id >>> 5]! &= ~(1 << (id & 31));
       return mask;

@@ -1,6 +1,7 @@
 import { outputMarkers, type ToolCallAlternative, type ToolDefinition, toolCallGrammar } from '@hearth/chat-format';
 import type { Constraint, ConstraintSource } from '@hearth/constraints';
 import { HearthError } from '@hearth/core';
+import type { GenerateOptions } from '@hearth/engine';
 import type { ResponseFormat, StructuredOutputs } from '../fields/response-format.ts';
 import type { ToolChoice, ToolFields } from '../fields/tools.ts';
 import { badRequest } from '../http/api-error.ts';
@@ -15,13 +16,14 @@ export interface ConstraintRequest {
   readonly toolChoice?: ToolChoice;
   /** Whether several calls may come; undefined is up to us. */
   readonly parallelCalls?: boolean | undefined;
+  readonly generate: Pick<GenerateOptions, 'ignoreEos'>;
 }
 
 export interface ConstraintPlan {
   readonly source: ConstraintSource;
   /** The field that asked for it. */
   readonly param: string;
-  /** Whether every call in the text is a whole one, unless the text is cut off. */
+  /** Whether every call in the text is a whole one, unless the limit of tokens cuts it off. */
   readonly callsAreCertain: boolean;
 }
 
@@ -43,6 +45,9 @@ export function planConstraint(served: ServedModel, request: ConstraintRequest):
     );
   }
   const [plan] = plans;
+  if (plan && request.generate.ignoreEos) {
+    throw badRequest('ignore_eos', `ignore_eos cannot be combined with ${plan.param}, which says where the text ends.`);
+  }
   const mayCall = (request.tools?.length ?? 0) > 0 && request.toolChoice !== 'none';
   if (plan && mayCall && !plan.callsAreCertain) {
     throw badRequest(

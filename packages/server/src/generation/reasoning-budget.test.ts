@@ -1,6 +1,6 @@
 import type { TokenConstraint } from '@hearth/engine';
 import { describe, expect, it } from 'vitest';
-import { allowed, braces, ids, tokens, vocabSize } from '../__fixtures__/reasoning-vocabulary.ts';
+import { allowed, braces, ids, thoughts, tokens, vocabSize } from '../__fixtures__/reasoning-vocabulary.ts';
 import { AfterReasoning } from './after-reasoning.ts';
 import { ReasoningBudget } from './reasoning-budget.ts';
 
@@ -36,7 +36,7 @@ describe('ReasoningBudget', () => {
     const inner = new AfterReasoning({ answer: braces().answer, block: 'open', tokens, vocabSize });
     const constraint = make(1, 'open', inner);
     expect(await allowed(constraint, [], [ids.hm, ids.lf, ids.end, ids.lf2, ids.open])).toEqual([
-      'all',
+      thoughts,
       [ids.lf],
       [ids.end],
       [ids.lf, ids.lf2, ids.open],

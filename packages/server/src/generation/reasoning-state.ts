@@ -59,9 +59,10 @@ export function tokensBeforeAnswer(state: ReasoningState, { beginId, lineFeeds }
   return [...lineFeeds].flatMap(([id, length]) => (length <= mostLineFeeds - state.numLineFeeds ? [id] : []));
 }
 
-/** Tokens that would begin the answer within the token that ends the block. */
-export function overshootingTokens(tail: string, { overshooting }: ReasoningTokens): number[] {
-  return overshooting.flatMap((ids, length) =>
+/** Tokens that would leave the block without an answer, or begin the answer within the token that ends the block. */
+export function tokensAgainstAnswer(tail: string, { endOfTextIds, overshooting }: ReasoningTokens): number[] {
+  const tooLong = overshooting.flatMap((ids, length) =>
     length > 0 && tail.endsWith(endMarker.slice(0, endMarker.length - length)) ? ids : [],
   );
+  return [...endOfTextIds, ...tooLong];
 }

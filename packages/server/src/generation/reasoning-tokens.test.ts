@@ -11,6 +11,7 @@ it('finds the markers as tokens, and the tokens that go on after the end', async
   expect(tokens.beginId).toBeUndefined();
   expect(tokens.endIds).toEqual(bytesOf('</think>'));
   expect(tokens.endLineIds).toEqual(bytesOf('\n</think>'));
+  expect(tokens.endOfTextIds).toEqual(model.tokenizer.eosTokenIds);
   expect([...tokens.lineFeeds]).toEqual([[10, 1]]);
   expect(tokens.overshooting.map((ids) => ids.length)).toEqual([0, 1, 0, 0, 0, 0, 0, 0, 0]);
   expect(tokens.overshooting[1]).toEqual([7]);

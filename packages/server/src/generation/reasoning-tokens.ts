@@ -11,6 +11,8 @@ export interface ReasoningTokens {
   readonly endIds: readonly number[];
   /** A line feed and `</think>`, as models end a line of thought. */
   readonly endLineIds: readonly number[];
+  /** Those that end any text of the model. */
+  readonly endOfTextIds: readonly number[];
   /** Line feeds of one token each, by how many they are: models write them after the block. */
   readonly lineFeeds: ReadonlyMap<number, number>;
   /** Bytes of a token, one character each. */
@@ -47,6 +49,7 @@ async function findReasoningTokens({ tokenizer }: Model): Promise<ReasoningToken
     beginId: begin.length === 1 ? begin[0] : undefined,
     endIds: await encode(endMarker),
     endLineIds: await encode(`\n${endMarker}`),
+    endOfTextIds: tokenizer.eosTokenIds,
     lineFeeds,
     pieceOf,
     overshooting: await findOvershooting(tokenizer.vocabSize, pieceOf),

@@ -88,11 +88,16 @@ export async function startChat(
     generation,
     reader: new OutputReader({
       parser,
-      callsAreCertain: plan?.callsAreCertain ?? false,
+      // Ends that the client has named may come within a call.
+      callsAreCertain: plan?.callsAreCertain === true && !hasOwnEnds(generate),
       mostCalls: request.parallelCalls === false ? 1 : Number.POSITIVE_INFINITY,
       logprobs: generate.logprobs === undefined ? undefined : new TextLogprobs(tokenizer, showSpecialTokens),
     }),
   }));
+}
+
+function hasOwnEnds({ stop = [], stopTokenIds = [] }: GenerateOptions): boolean {
+  return stop.length > 0 || stopTokenIds.length > 0;
 }
 
 /** The text has to show the markers of thoughts and calls, though they be control tokens. */

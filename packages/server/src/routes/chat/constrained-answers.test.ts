@@ -102,6 +102,16 @@ describe('response_format', () => {
   });
 });
 
+it('refuses ignore_eos beside a constraint, which says where the text ends', async () => {
+  const { refusal } = await serve('ok', 'qwenLike');
+  const ignore_eos = true;
+  const expected = { status: 400, param: 'ignore_eos' };
+  expect(await refusal({ ...jsonSchema({ const: 5 }), ignore_eos })).toEqual(expected);
+  expect(await refusal({ tools, tool_choice: 'required', ignore_eos })).toEqual(expected);
+  const completion = { prompt: 'x', structured_outputs: { choice: ['a'] }, ignore_eos };
+  expect((await test.json('/v1/completions', completion)).body.error.param).toBe('ignore_eos');
+});
+
 describe('structured_outputs', () => {
   it('is one of several texts, or a text of a grammar', async () => {
     const { answer } = await serve(undefined);
@@ -151,6 +161,16 @@ describe('tool_choice', () => {
       expect([message.tool_calls, finish_reason]).toEqual([undefined, 'length']);
       expect((await events(body)).at(-2).choices[0].finish_reason).toBe('length');
     }
+  });
+
+  it('with a stop text that ends the call: it is content, streamed and not', async () => {
+    const { answer, events } = await serve(undefined, 'qwenLike');
+    const body = { tools, tool_choice: { type: 'function', function: { name: 'clock' } }, stop: 'zone' };
+    const { message, finish_reason } = (await answer(body)).choices[0];
+    expect([message.tool_calls, finish_reason]).toEqual([undefined, 'stop']);
+    expect(message.content).toMatch(/^<tool_call>\n\{"name": "clock", "arguments": \{\s*"$/);
+    const chunks = await events(body);
+    expect([join(chunks, 'content'), join(chunks, 'tool_calls')]).toEqual([message.content, '']);
   });
 
   it('auto: calls of strict tools are held to their schemas, and text is free', async () => {
@@ -210,6 +230,16 @@ describe('thoughts', () => {
     expect(JSON.parse(message.content)).toEqual({ a: 7 });
     const chunks = await events(body);
     expect([join(chunks, 'reasoning_content'), join(chunks, 'content')]).toEqual(['{ hm }', message.content]);
+  });
+
+  it('do not end the text, as there has to be an answer', async () => {
+    const { answer } = await serve('hm', 'thinking');
+    for (const seed of [1, 2, 3]) {
+      const body = { ...jsonSchema({ const: 7 }), seed, temperature: 0, max_tokens: 40 };
+      const { message, finish_reason } = (await answer({ ...body, reasoning_budget: 4 })).choices[0];
+      expect([message.content, finish_reason]).toEqual(['7', 'stop']);
+      expect((await answer(body)).choices[0]).toMatchObject({ message: { content: '' }, finish_reason: 'length' });
+    }
   });
 
   it('keep to their budget', async () => {

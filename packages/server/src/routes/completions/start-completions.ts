@@ -38,13 +38,14 @@ export async function startCompletions(
   checkCount(context, count, fields.best_of ? 'best_of' : 'n');
   const most = Math.floor(services.options.maxChoices / count);
   const { prompts, endTokenIds } = await readPrompts(served.model, fields, { most, signal });
+  const options = generationOptions(fields);
   const plan = planConstraint(served, {
     format: fields.response_format,
     structured: fields.structured_outputs,
+    generate: options,
   });
   const constraint = plan && (await compileConstraint(served, plan, signal));
   const isRanked = count > (fields.n ?? 1);
-  const options = generationOptions(fields);
   const generate = {
     ...options,
     // Null is the rest of the context here, unlike elsewhere.
