@@ -22,7 +22,8 @@ const seed = z
   )
   .meta({
     description: 'Start of the draws: the same seed gives the same text. Drawn at random when absent.',
-    override: { type: 'integer', minimum: -(2 ** 63), maximum: 2 ** 63 - 1024 },
+    // The bounds of the format are no numbers that JavaScript could write.
+    override: { type: 'integer', format: 'int64' },
   });
 
 /**
