@@ -1,6 +1,8 @@
 import { loadChatTemplate } from '@hearth/chat-format';
+import { InvalidModelError } from '@hearth/core';
 import { createFakeModel, loopingScript } from '@hearth/engine/test';
 import { afterEach, expect, it } from 'vitest';
+import { toApiError } from '../http/to-api-error.ts';
 import { ServedModel } from '../models/served-model.ts';
 import { type ChatToRender, renderChatPrompt } from './chat-prompt.ts';
 
@@ -59,4 +61,20 @@ it.each([
     { role: 'assistant', content },
   ];
   expect((await render(template, messages, true)).reasoning).toBe(reasoning);
+});
+
+it('says that there is no template, or none that works, and not where (B31)', async () => {
+  for (const problem of [
+    undefined,
+    new InvalidModelError('A syntax error in /some/where.', { details: { path: '/some/where' } }),
+  ]) {
+    const { model } = await createFakeModel({ next: loopingScript('a'), hasChatTemplate: false });
+    if (problem) model.renderChat = () => Promise.reject(problem);
+    const own = new ServedModel('fake', { model, dispose: () => model.dispose() });
+    served.push(own);
+    const rendering = renderChatPrompt(own, { messages: [{ role: 'user', content: 'hi' }], addGenerationPrompt: true });
+    const error = toApiError(await rendering.catch((reason) => reason));
+    expect(error).toMatchObject({ status: 400, message: expect.not.stringContaining('/some/where') });
+    expect(error.toJSON().error).toMatchObject({ param: 'messages', code: 'no_chat_template' });
+  }
 });

@@ -1,6 +1,7 @@
 import { type ChatMessage, type LosslessJson, type ReasoningBlock, reasoningBlockAfter } from '@hearth/chat-format';
+import { HearthError } from '@hearth/core';
 import type { RenderChatOptions } from '@hearth/engine';
-import { badRequest } from '../http/api-error.ts';
+import { ApiError, badRequest } from '../http/api-error.ts';
 import type { ServedModel } from '../models/served-model.ts';
 
 export interface ChatToRender extends Omit<RenderChatOptions, 'addGenerationPrompt'> {
@@ -24,7 +25,7 @@ const knownRoles: readonly LosslessJson[] = ['system', 'user', 'assistant', 'too
 /**
  * Renders and encodes a conversation.
  *
- * @throws ApiError 400 for a role of which the template takes no notice
+ * @throws ApiError 400 for a role of which the template takes no notice, and for a template that does not work
  * @throws as `Model.renderChat`
  */
 export async function renderChatPrompt(served: ServedModel, chat: ChatToRender): Promise<ChatPrompt> {
@@ -52,11 +53,16 @@ function textOf({ content }: ChatMessage): string {
   return typeof content === 'string' ? content : (content ?? []).map((part) => part.text).join('\n');
 }
 
+/** The model knows: it has none, or one that does not parse. */
 async function whyNoTemplate({ model }: ServedModel, { messages, ...options }: RenderOptions): Promise<unknown> {
-  return model.renderChat(messages, options).then(
+  const error = await model.renderChat(messages, options).then(
     () => new Error('A model without a chat template has rendered a chat.'),
-    (error) => error,
+    (reason) => reason,
   );
+  if (!HearthError.isInstance(error) || error.code !== 'invalid_model') return error;
+  const message =
+    'The chat template of the model does not work, as the log of the server says. Use /v1/completions, or another model.';
+  return new ApiError(message, { status: 400, param: 'messages', code: 'no_chat_template', cause: error });
 }
 
 type RenderOptions = Omit<ChatToRender, 'messages'> & { readonly messages: readonly ChatMessage[] };
