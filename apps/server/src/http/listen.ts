@@ -72,6 +72,8 @@ function reason({ code, message }: NodeJS.ErrnoException): string {
 
 function createServer({ fetch, tls, requestTimeoutMs }: ListenOptions): Server {
   const listener = getRequestListener(fetch, {
+    // HTTP/1.0 has no Host, and probes of load balancers speak it. Browsers, which Host protects from others, always send one.
+    hostname: 'localhost',
     errorHandler: () => Response.json(unusableAddress, { status: unusableAddress.status }),
   });
   const limits = {

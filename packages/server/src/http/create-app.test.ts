@@ -32,6 +32,14 @@ describe('guards', () => {
     expect([page.status, await page.json()]).toMatchObject([403, { error: { code: 'origin_not_allowed' } }]);
     expect(page.headers.get('access-control-allow-origin')).toBeNull();
     expect((await preflight('https://evil.example')).status).toBe(403);
+    for (const { headers } of [host, page]) {
+      expect(Object.fromEntries(headers)).toMatchObject({
+        'x-request-id': expect.stringMatching(/^[\w-]{20,}$/),
+        'x-content-type-options': 'nosniff',
+        'cross-origin-resource-policy': 'same-origin',
+        'content-type': 'application/json',
+      });
+    }
   });
 
   it('does not read bodies that it refuses', async () => {

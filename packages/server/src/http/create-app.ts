@@ -1,4 +1,4 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { requestId } from 'hono/request-id';
 import type { Services } from '../services.ts';
@@ -87,14 +87,20 @@ export function createApp(services: Services): Hono<AppEnvironment> {
   }
   app.notFound((c) => {
     const message = `There is nothing at ${c.req.method.slice(0, 20)} ${c.req.path.slice(0, 200)}. See /openapi.json.`;
-    return errorResponse(new ApiError(message, { status: 404, type: 'not_found_error', code: 'not_found' }));
+    return answer(c, new ApiError(message, { status: 404, type: 'not_found_error', code: 'not_found' }));
   });
-  app.onError((error) => errorResponse(toApiError(error)));
+  app.onError((error, c) => answer(c, toApiError(error)));
   return app;
 }
 
 export function errorResponse(error: ApiError): Response {
   return Response.json(error, { status: error.status, headers: error.headers });
+}
+
+/** With the headers that the context has by now: those of a response made elsewhere would stand alone. */
+function answer(c: Context, error: ApiError): Response {
+  const { body, status, headers } = errorResponse(error);
+  return c.newResponse(body, { status, headers });
 }
 
 /** As the Allow header has them. */
