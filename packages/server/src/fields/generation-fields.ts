@@ -1,5 +1,6 @@
 import type { GenerateOptions } from '@hearth/engine';
 import { z } from 'zod';
+import { refuseUnless } from './refused-fields.ts';
 import { samplingFields, samplingOptions } from './sampling-fields.ts';
 import { flag, text, wholeFrom } from './scalars.ts';
 
@@ -15,7 +16,10 @@ export const generationFields = {
   stream: flag('Answer with server-sent events. Default: false.'),
   stream_options: z
     .object(
-      { include_usage: flag('Send one more chunk, with the usage and no choices. Default: false.') },
+      {
+        include_usage: flag('Send one more chunk, with the usage and no choices. Default: false.'),
+        ...refuseUnless({ continuous_usage_stats: [false] }),
+      },
       { error: 'must be an object' },
     )
     .nullish(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { refuseUnless } from './refused-fields.ts';
 
 const mostMessages = 4096;
 const mostToolCalls = 256;
@@ -106,6 +107,8 @@ const messageSchema = z
       function_call: nothing,
       audio: nothing,
       refusal: nothing,
+      // Where other servers are told to go on with the message; here it is continue_final_message.
+      ...refuseUnless({ prefix: [false], partial: [false] }),
     },
     { error: 'must be an object with role and content' },
   )

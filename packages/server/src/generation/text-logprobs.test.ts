@@ -42,6 +42,14 @@ describe('the tokens of a text', () => {
     for (const { top, ...token } of tokens) expect(top).toEqual([token]);
   });
 
+  it('are none of half a character that a stop text has taken', async () => {
+    const { tokens, result } = await run((context) => [97, 0xe2][context.length - 1]!, {
+      maxTokens: 2,
+      stop: '\ufffd',
+    });
+    expect([result.text, tokens.map(({ text }) => text)]).toEqual(['a', ['a']]);
+  });
+
   it('are markers, too, where the text shows them', async () => {
     const { imStart } = fakeTokens;
     const { model } = await createFakeModel({

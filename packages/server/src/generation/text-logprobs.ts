@@ -78,6 +78,8 @@ export class TextLogprobs {
     let rest = this.#detokenizer.flush();
     if (stopTokenId !== undefined) rest = (tokens.pop()?.text ?? '') + rest;
     const numMissing = text.length - this.#numOut - lengthOf(tokens);
+    // Unless a stop text has taken it.
+    while (numMissing <= 0 && rest !== '' && tokens.at(-1)?.text === '') tokens.pop();
     if (numMissing <= 0) return cut(tokens, -numMissing);
     const last = tokens.pop();
     return last ? [...tokens, { ...last, text: last.text + rest.slice(0, numMissing) }] : [];

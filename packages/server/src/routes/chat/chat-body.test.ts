@@ -66,6 +66,13 @@ describe('what is refused', () => {
     ['modalities', { modalities: ['audio'] }],
     ['guided_json', { guided_json: {} }],
     ['repeat_penalty', { repeat_penalty: 1.1 }],
+    ['do_sample', { do_sample: false }],
+    ['stop_sequences', { stop_sequences: ['x'] }],
+    ['system', { system: 'Be brief.' }],
+    ['thinking', { thinking: { type: 'disabled' } }],
+    ['max_output_tokens', { max_output_tokens: 5 }],
+    ['stream_options.continuous_usage_stats', { stream: true, stream_options: { continuous_usage_stats: true } }],
+    ['messages[0].prefix', { messages: [{ role: 'assistant', content: 'Sure', prefix: true }] }],
     ['chat_template_kwargs.tools', { chat_template_kwargs: { tools: [] } }],
   ])('names %s for %j (B46, B49)', async (param, body) => {
     const { refusal } = await serve('ok');
@@ -87,7 +94,13 @@ describe('what is refused', () => {
       'logprobs',
       'stream_options',
     ];
-    const body = { ...Object.fromEntries(names.map((name) => [name, null])), modalities: ['text'], repeat_penalty: 1 };
+    const body = {
+      ...Object.fromEntries(names.map((name) => [name, null])),
+      modalities: ['text'],
+      repeat_penalty: 1,
+      do_sample: true,
+      n_predict: -1,
+    };
     expect(
       (await answer({ ...body, user: 'me', metadata: {}, store: true, anything: 1 })).choices[0].message.content,
     ).toBe('ok');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkStreamOptions, generationFields } from '../../fields/generation-fields.ts';
-import { refusedSamplingFields, refuseUnless } from '../../fields/refused-fields.ts';
+import { refusedCompletionFields } from '../../fields/refused-fields.ts';
 import { responseFormatField, structuredOutputsField } from '../../fields/response-format.ts';
 import { flag, text, wholeFrom } from '../../fields/scalars.ts';
 import { textsOrIdsField } from '../../fields/text-or-ids.ts';
@@ -9,8 +9,7 @@ import { textsOrIdsField } from '../../fields/text-or-ids.ts';
 export const defaultMaxTokens = 16;
 
 const fields = z.object({
-  ...refusedSamplingFields,
-  ...refuseUnless({ messages: [], tools: [[]], max_completion_tokens: [], top_logprobs: [] }),
+  ...refusedCompletionFields,
   prompt: textsOrIdsField('What the text is to follow: one prompt, or a list of them, each answered for itself.'),
   ...generationFields,
   max_tokens: wholeFrom(

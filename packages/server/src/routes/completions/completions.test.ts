@@ -330,6 +330,8 @@ describe('what is refused', () => {
     [{ max_tokens: -1 }, 'max_tokens'],
     [{ max_tokens: 2.5 }, 'max_tokens'],
     [{ max_tokens: '5' }, 'max_tokens'],
+    [{ max_new_tokens: 5 }, 'max_new_tokens'],
+    [{ system: 'x' }, 'system'],
     [{ n: 0 }, 'n'],
     [{ n: 1e6 }, 'n'],
     [{ seed: 0.5 }, 'seed'],

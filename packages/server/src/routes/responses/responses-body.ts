@@ -2,7 +2,7 @@ import type { LosslessJson } from '@hearth/chat-format';
 import { z } from 'zod';
 import { generationFields, generationOptions } from '../../fields/generation-fields.ts';
 import { reasoningBudgetField, reasoningEffortField } from '../../fields/reasoning-fields.ts';
-import { refusedSamplingFields, refuseUnless } from '../../fields/refused-fields.ts';
+import { refusedResponsesFields, refuseUnless } from '../../fields/refused-fields.ts';
 import { structuredOutputsField, textFormatField } from '../../fields/response-format.ts';
 import { flag, text, wholeFrom } from '../../fields/scalars.ts';
 import { templateFields, templateOptions } from '../../fields/template-fields.ts';
@@ -72,15 +72,7 @@ const fields = z.object({
     .meta({ description: 'Comes back with the answer.' })
     .nullish(),
   store: flag('Nothing is stored, whatever it says.'),
-  ...refusedSamplingFields,
-  ...refuseUnless({
-    previous_response_id: [],
-    conversation: [],
-    background: [false],
-    truncation: ['disabled'],
-    prompt: [],
-    max_tool_calls: [],
-  }),
+  ...refusedResponsesFields,
 });
 
 type Fields = z.output<typeof fields>;
