@@ -99,8 +99,8 @@ export function errorResponse(error: ApiError): Response {
 
 /** With the headers that the context has by now: those of a response made elsewhere would stand alone. */
 function answer(c: Context, error: ApiError): Response {
-  const { body, status, headers } = errorResponse(error);
-  return c.newResponse(body, { status, headers });
+  const response = errorResponse(error);
+  return c.newResponse(response.body, response);
 }
 
 /** As the Allow header has them. */
