@@ -1,3 +1,4 @@
+import { parseLosslessJson, plainJson } from '@hearth/chat-format';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { samplingFields, samplingOptions } from './sampling-fields.ts';
@@ -28,6 +29,21 @@ describe('temperature', () => {
 
   it('that is null is absent', () => {
     expect(optionsOf('{"temperature": null}').temperature).toBeUndefined();
+  });
+});
+
+describe('seed', () => {
+  it.each(['0', '-1', '9007199254740992', '9007199254740993', '1152921504606847000', '-9223372036854775808'])(
+    'of %s is that very number (B33)',
+    (text) => {
+      const seed = plainJson(parseLosslessJson(text));
+      expect(samplingOptions(schema.parse({ seed })).seed).toBe(BigInt(text));
+    },
+  );
+
+  it.each(['9223372036854775808', '1e300', '0.5', '"5"', 'true'])('of %s is refused', (text) => {
+    const { error } = schema.safeParse({ seed: plainJson(parseLosslessJson(text)) });
+    expect(error!.issues).toMatchObject([{ message: expect.stringContaining('64 bits') }]);
   });
 });
 

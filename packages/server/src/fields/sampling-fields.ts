@@ -11,20 +11,23 @@ const stopText = z
   .string({ error: 'must be a string' })
   .max(mostStopLength, { error: `must have at most ${mostStopLength} characters` });
 
-/** A seed of 64 bits. Those above 2^53 are bigints by now, and integers without loss. */
+/** A seed of 64 bits. Most of those from 2^53 on are bigints by now, and integers without loss. */
 const seed = z
-  .custom<number | bigint>(
-    (value) =>
-      (typeof value === 'bigint' || Number.isSafeInteger(value)) &&
-      BigInt(value as number) >= -(2n ** 63n) &&
-      BigInt(value as number) < 2n ** 63n,
-    { error: 'must be a whole number of 64 bits, from -2^63 to 2^63 - 1' },
-  )
+  .custom<number | bigint>((value) => wholeNumber(value) !== undefined, {
+    error: 'must be a whole number of 64 bits, from -2^63 to 2^63 - 1',
+  })
   .meta({
     description: 'Start of the draws: the same seed gives the same text. Drawn at random when absent.',
     // The bounds of the format are no numbers that JavaScript could write.
     override: { type: 'integer', format: 'int64' },
   });
+
+/** A whole number of 64 bits. A number from 2^53 on that comes as such was written in the digits that JavaScript writes it in. */
+function wholeNumber(value: unknown): bigint | undefined {
+  if (typeof value !== 'bigint' && !(Number.isInteger(value) && Math.abs(value as number) < 1e21)) return undefined;
+  const whole = BigInt(String(value));
+  return BigInt.asIntN(64, whole) === whole ? whole : undefined;
+}
 
 /**
  * One check for all of it, as a client wants to hear of all its wrong entries at once. A record would leave out `__proto__`,
@@ -91,7 +94,7 @@ export function samplingOptions(fields: z.output<typeof samplingSchema>): Genera
     frequencyPenalty: fields.frequency_penalty ?? undefined,
     repetitionPenalty: fields.repetition_penalty ?? undefined,
     logitBias: fields.logit_bias ?? undefined,
-    seed: fields.seed ?? undefined,
+    seed: wholeNumber(fields.seed),
     stop: [stop ?? []].flat().filter((text) => text !== ''),
     priority: fields.priority ?? undefined,
   };
