@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
@@ -13,9 +13,14 @@ const pnpmBin = join(cacheDirectory, 'tools', 'node_modules', '.bin');
 /** A message for the person at the terminal; no stack. */
 export class SetupError extends Error {}
 
-/** The environment for child processes: the pinned pnpm first on the path, no telemetry, no questions. */
+/**
+ * The environment for child processes: the pinned pnpm first on the path, no telemetry, no questions. Addons that are compiled
+ * take the headers that came with this Node.js, where they did, rather than downloading them.
+ */
 export function environment() {
+  const nodeDirectory = dirname(dirname(process.execPath));
   return {
+    ...(existsSync(join(nodeDirectory, 'include', 'node', 'node.h')) && { npm_config_nodedir: nodeDirectory }),
     ...process.env,
     PATH: `${pnpmBin}${delimiter}${process.env.PATH}`,
     CI: process.env.CI ?? 'true',
@@ -86,8 +91,12 @@ function installDependencies() {
   const stamp = join(root, 'node_modules', '.hearth-install');
   const state = manifestHash();
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === state) return;
-  console.error('Installing dependencies ...');
+  console.error(
+    'Installing dependencies (SQLite is compiled where no binary of it can be had: some minutes, once) ...',
+  );
+  const startedAt = performance.now();
   run('pnpm', ['install', '--frozen-lockfile'], { quiet: true });
+  console.error(`Dependencies installed in ${Math.round((performance.now() - startedAt) / 1000)} s.`);
   writeFileSync(stamp, state);
 }
 

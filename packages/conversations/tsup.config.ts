@@ -1,0 +1,3 @@
+import { hearthPackage } from '../../tsup.base.ts';
+
+export default hearthPackage();
