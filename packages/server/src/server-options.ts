@@ -1,3 +1,4 @@
+import type { ConversationStore } from '@hearth/conversations';
 import { InvalidArgumentError } from '@hearth/core';
 import type { Model } from '@hearth/engine';
 import { type Logger, silentLogger } from './logger.ts';
@@ -47,6 +48,8 @@ export interface ServerOptions {
   readonly maxChoices?: number | undefined;
   /** Unloads models that nobody has used for so long, in milliseconds. Default: never. */
   readonly idleTimeoutMs?: number | undefined;
+  /** Where `/v1/conversations` keeps them. It stays the caller's, to be closed after the server. Default: there are none. */
+  readonly conversations?: ConversationStore | undefined;
   /** Default: silence. */
   readonly logger?: Logger | undefined;
   /** Write bodies of requests to the log, at level debug. Default: false. */
@@ -54,7 +57,7 @@ export interface ServerOptions {
 }
 
 export type ResolvedServerOptions = Readonly<
-  Required<{ [Name in keyof ServerOptions]: Exclude<ServerOptions[Name], undefined> }>
+  Required<{ [Name in keyof Omit<ServerOptions, 'conversations'>]: Exclude<ServerOptions[Name], undefined> }>
 >;
 
 /** Longest that a timer of JavaScript runs, in milliseconds. */

@@ -5,6 +5,7 @@ import { ModelManager } from './models/model-manager.ts';
 import { RequestObserver } from './observe/request-observer.ts';
 import { ServerMetrics } from './observe/server-metrics.ts';
 import { allRoutes } from './routes/all-routes.ts';
+import { conversationRoutes } from './routes/conversations/conversation-routes.ts';
 import { resolveServerOptions, type ServerOptions } from './server-options.ts';
 import type { Services } from './services.ts';
 
@@ -37,7 +38,9 @@ export function createServer(serverOptions: ServerOptions): HearthServer {
   const models = new ModelManager(options);
   const metrics = new ServerMetrics(models);
   const observer = new RequestObserver(metrics, logger);
-  const services: Services = { options, logger, lifecycle, models, metrics, observer, routes: allRoutes };
+  const { conversations } = serverOptions;
+  const routes = conversations ? [...allRoutes, ...conversationRoutes(conversations)] : allRoutes;
+  const services: Services = { options, logger, lifecycle, models, metrics, observer, routes };
   const app = createApp(services);
   return {
     fetch: async (request, bindings = {}) => {

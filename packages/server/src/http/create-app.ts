@@ -57,7 +57,7 @@ export function createApp(services: Services): Hono<AppEnvironment> {
   app.use(
     cors({
       origin: (origin) => origin || null,
-      allowMethods: ['GET', 'HEAD', 'POST'],
+      allowMethods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposeHeaders: ['X-Request-Id', 'Retry-After'],
       maxAge: 600,
     }),

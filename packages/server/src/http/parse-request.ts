@@ -20,12 +20,26 @@ export async function parseRequest<Body extends z.ZodType>(
   const json = await readJsonBody(request, limits, signal);
   const result = schema.safeParse(plainJson(json));
   if (result.success) return { fields: result.data, json };
-  const all = result.error.issues.flatMap(issuesOfEntries);
+  throw invalidFields(result.error);
+}
+
+/**
+ * Checks what stands behind the question mark. Of a name that comes twice, the last counts.
+ * @throws ApiError 400 naming every field that is wrong
+ */
+export function parseQuery<Query extends z.ZodObject>(request: Request, schema: Query): z.output<Query> {
+  const result = schema.safeParse(Object.fromEntries(new URL(request.url).searchParams));
+  if (result.success) return result.data;
+  throw invalidFields(result.error);
+}
+
+function invalidFields(error: z.ZodError): ApiError {
+  const all = error.issues.flatMap(issuesOfEntries);
   const issues = all.slice(0, mostIssues);
   const numMore = all.length - issues.length;
   const texts = issues.map(({ path, message }) => (path.length > 0 ? `${fieldName(path)}: ${message}` : message));
   if (numMore > 0) texts.push(`and ${numMore} more`);
-  throw new ApiError(texts.join('; '), {
+  return new ApiError(texts.join('; '), {
     status: 400,
     param: fieldName(issues[0]!.path) || undefined,
     code: 'invalid_value',

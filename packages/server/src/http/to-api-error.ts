@@ -17,6 +17,11 @@ const answers: Readonly<Record<string, ApiErrorOptions>> = {
   no_token_allowed: { status: 400, code: 'no_token_allowed' },
   queue_full: { status: 429, type: 'rate_limit_error', code: 'queue_full', headers: { 'Retry-After': '1' } },
   deadline: { status: 504, code: 'timeout' },
+  conversation_not_found: { status: 404, type: 'not_found_error', code: 'conversation_not_found' },
+  conversation_conflict: { status: 409, code: 'conversation_conflict' },
+  conversation_too_large: { status: 400, code: 'conversation_too_large' },
+  store_full: { status: 507, code: 'store_full' },
+  store_busy: { status: 503, code: 'store_busy', headers: { 'Retry-After': '1' } },
 };
 
 /** What the client is told of an error: its own sentence where that is about the request, else only that we failed. */

@@ -31,6 +31,7 @@ export function describeRoutes(routes: readonly Route[], { needsKey }: DescribeR
     tags: [
       { name: 'OpenAI', description: "As OpenAI's clients know it." },
       { name: 'Text', description: 'Between text, messages and tokens.' },
+      { name: 'Conversations', description: 'Kept by the server, for pages that show them.' },
       { name: 'Operation', description: 'For those who run the server.' },
     ],
     paths,
@@ -56,9 +57,10 @@ function describeRoute(route: Route, needsKey: boolean): ZodOpenApiOperationObje
     operationId: operationId(route),
     tags: [route.tag],
     summary: route.summary,
-    ...(params.length > 0 && {
-      requestParams: { path: z.object(Object.fromEntries(params.map((name) => [name, z.string().min(1)]))) },
-    }),
+    requestParams: {
+      ...(params.length > 0 && { path: z.object(Object.fromEntries(params.map((name) => [name, z.string().min(1)]))) }),
+      ...(route.query && { query: route.query }),
+    },
     ...(route.body && {
       requestBody: {
         required: true,

@@ -45,5 +45,6 @@ export function errorResponsesOf(route: Route): Readonly<Record<number, string>>
     ...(route.body && ofBodies),
     ...(route.body && route.tag === 'OpenAI' && ofModels),
     ...(route.path.includes(':') && { 404: ofBodies[404]! }),
+    ...route.errors,
   };
 }

@@ -10,7 +10,7 @@ import { readyRoute } from './ready.ts';
 import { responsesRoute } from './responses/responses.ts';
 import { textRoutes } from './text/text-routes.ts';
 
-/** Everything that the server answers. */
+/** Everything that every server answers. */
 export const allRoutes: readonly Route[] = [
   ...[healthRoute, readyRoute, metricsRoute, openApiRoute],
   ...[listModelsRoute, getModelRoute],
