@@ -83,7 +83,7 @@ const modelName = z
   .min(1)
   .max(200)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: names are printed and logged, so they hold none
-  .regex(/^[^\u0000-\u001f\u007f-\u009f]+$/, 'expected a name without control characters');
+  .regex(/^[^\u0000-\u001f\u007f-\u009f]+$/, 'must be a name without control characters');
 
 /** One model that is served. */
 export const modelSettings = z.strictObject({

@@ -1,6 +1,7 @@
 import { UsageError } from '@hearth/command-line';
 import { z } from 'zod';
 import { readConfigFile } from './config-file.ts';
+import { settingIssue } from './setting-issue.ts';
 import { flagOf } from './setting-names.ts';
 import type { GivenSettings } from './setting-options.ts';
 import { type SettingKey, type Settings, settingsSchema } from './settings.ts';
@@ -28,7 +29,7 @@ export async function readSettings(given: GivenSettings, configFile: string | un
 type PlaceName = (path: string, keys: readonly PropertyKey[]) => string;
 
 function parse(input: unknown, nameOf: PlaceName): Settings {
-  const result = settingsSchema.safeParse(input);
+  const result = settingsSchema.safeParse(input, { error: settingIssue });
   if (result.success) return result.data;
   const sentences = result.error.issues.map(({ path, message }) => {
     return `${nameOf(z.core.toDotPath(path), path)}: ${message}.`.replace(/\.+$/, '.');

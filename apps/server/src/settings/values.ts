@@ -6,7 +6,7 @@ const mostSeconds = Math.floor((2 ** 31 - 1) / 1000);
 
 /** Bytes, as a number or a text such as `512MB`. */
 export const size = z
-  .union([z.number(), z.string()], 'Invalid input: expected a size such as 512MB')
+  .union([z.number(), z.string()], 'must be a size such as 512MB')
   .transform(parsedBy((value) => parseSize(typeof value === 'number' ? `${value}B` : value, 'It')));
 
 /** A type that weights can be put into. */

@@ -25,7 +25,7 @@ const knownRoles: readonly LosslessJson[] = ['system', 'user', 'assistant', 'too
 /**
  * Renders and encodes a conversation.
  *
- * @throws ApiError 400 for a role of which the template takes no notice, and for a template that does not work
+ * @throws ApiError 400 for tools and roles of which the template takes no notice, and for a template that does not work
  * @throws as `Model.renderChat`
  */
 export async function renderChatPrompt(served: ServedModel, chat: ChatToRender): Promise<ChatPrompt> {
@@ -33,6 +33,12 @@ export async function renderChatPrompt(served: ServedModel, chat: ChatToRender):
   const messages = chat.messages.map(templateMessage);
   const options = { ...chat, messages };
   if (!model.chatTemplate) throw await whyNoTemplate(served, options);
+  if (chat.tools && !served.takesTools) {
+    throw badRequest(
+      'tools',
+      'The chat template of the model knows no tools; leave them out or set tool_choice to "none".',
+    );
+  }
   const { text, segments } = await model.chatTemplate.render(options);
   checkCustomRoles(messages, text);
   const tokenIds = await model.tokenizer.encodeSegments(segments, { addBos: 'auto', signal: chat.signal });

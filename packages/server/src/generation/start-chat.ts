@@ -57,7 +57,7 @@ export async function startChat(
   if (hasTools && served.toolCallStyle === undefined) {
     throw badRequest(
       'tools',
-      'The chat template of the model knows no tools; leave them out or set tool_choice to "none".',
+      'The chat template of the model has no calls of tools in a form that is known here; leave tools out or set tool_choice to "none".',
     );
   }
   const plan = planConstraint(served, request);

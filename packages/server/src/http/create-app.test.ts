@@ -106,7 +106,17 @@ describe('CORS', () => {
   });
 });
 
-describe('odd targets', () => {
+describe('wrong targets', () => {
+  it.each([
+    ['/chat/completions', '/v1/chat/completions'],
+    ['/v1/v1/models', '/v1/models'],
+  ])('says of %s that %s may be meant', async (path, meant) => {
+    await start();
+    const { status, body } = await test.json(path);
+    expect(status).toBe(404);
+    expect(body.error.message).toContain(`Perhaps ${meant} is meant`);
+  });
+
   it.each(['/v1/models/%E0%A4%A', '/%00', '/v1/models/%2e%2e%2f', `/${'a'.repeat(5000)}`, '//evil.example', '/?a=%'])(
     'answers %s with a JSON error',
     async (path) => {

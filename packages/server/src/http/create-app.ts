@@ -43,7 +43,8 @@ export function createApp(services: Services): Hono<AppEnvironment> {
     await next();
     if (c.get('hasRoute')) return;
     const milliseconds = performance.now() - startedAt;
-    observer.refused({ request: c.req.raw, requestId: c.get('requestId'), status: c.res.status, milliseconds });
+    const { error, req, res } = c;
+    observer.refused({ request: req.raw, requestId: c.get('requestId'), status: res.status, milliseconds, error });
   });
   app.use(async (c, next) => {
     // Answers are data: no browser is to take them for scripts or pages, or to put them into pages of others.
@@ -85,9 +86,9 @@ export function createApp(services: Services): Hono<AppEnvironment> {
       });
     });
   }
-  app.notFound((c) => {
-    const message = `There is nothing at ${c.req.method.slice(0, 20)} ${c.req.path.slice(0, 200)}. See /openapi.json.`;
-    return answer(c, new ApiError(message, { status: 404, type: 'not_found_error', code: 'not_found' }));
+  app.all('*', (c) => {
+    const message = `There is nothing at ${c.req.method.slice(0, 20)} ${c.req.path.slice(0, 200)}. ${whereElse(routes, c.req.path)}`;
+    throw new ApiError(message, { status: 404, type: 'not_found_error', code: 'not_found' });
   });
   app.onError((error, c) => answer(c, toApiError(error)));
   return app;
@@ -101,6 +102,13 @@ export function errorResponse(error: ApiError): Response {
 function answer(c: Context, error: ApiError): Response {
   const response = errorResponse(error);
   return c.newResponse(response.body, response);
+}
+
+/** Clients add the rest of the path to a base URL, which is easily given without its end, or with two. */
+function whereElse(routes: readonly Route[], path: string): string {
+  const meant = [`/v1${path}`, path.replace(/^\/v1/, '')].find((other) => routes.some((route) => route.path === other));
+  if (meant === undefined) return 'See /openapi.json.';
+  return `Perhaps ${meant} is meant: the base URL of an OpenAI client ends with one "/v1".`;
 }
 
 /** As the Allow header has them. */

@@ -8,10 +8,10 @@ import type { LoadedModel } from '../server-options.ts';
 export class ServedModel {
   readonly name: string;
   readonly model: Model;
-  /** Seconds since 1970, as OpenAI's `created`. */
-  readonly loadedAt = Math.floor(Date.now() / 1000);
-  /** How it calls tools; undefined when its template knows no calls. */
+  /** How it calls tools; undefined when its template has no calls, or none of a form that is known. */
   readonly toolCallStyle: ToolCallStyle | undefined;
+  /** Whether its template writes tools into the prompt. */
+  readonly takesTools: boolean;
   /** Whether it thinks in a block before it answers. */
   readonly canReason: boolean;
   readonly #loaded: LoadedModel;
@@ -23,7 +23,9 @@ export class ServedModel {
     this.model = loaded.model;
     this.#loaded = loaded;
     const { template, toolTemplate } = this.model.chatTemplate?.source ?? {};
-    this.toolCallStyle = detectToolCallStyle(toolTemplate ?? template ?? '');
+    const usedWithTools = toolTemplate ?? template ?? '';
+    this.toolCallStyle = detectToolCallStyle(usedWithTools);
+    this.takesTools = /\btools\b/.test(usedWithTools);
     this.canReason = detectReasoning(template ?? toolTemplate ?? '');
   }
 

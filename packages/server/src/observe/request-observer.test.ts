@@ -104,6 +104,7 @@ describe('the log', () => {
       ['info', '/v1/models/{id}', 404],
       ['info', '(none)', 404],
     ]);
+    expect(lines.at(-1)!.fields.error).toContain('There is nothing at GET');
     expect(lines[2]!.fields).toMatchObject({ requestId: 'mine', error: expect.stringContaining('no model "absent"') });
     for (const { fields } of lines) {
       expect(fields.requestId).toEqual(expect.any(String));

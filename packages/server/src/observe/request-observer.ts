@@ -13,6 +13,7 @@ export interface RefusedRequest {
   readonly requestId: string;
   readonly status: number;
   readonly milliseconds: number;
+  readonly error: unknown;
 }
 
 const clientGone = 499;
@@ -66,7 +67,7 @@ export class RequestObserver {
     else context.log.info(fields, 'request');
   }
 
-  refused({ request, requestId, status, milliseconds }: RefusedRequest): void {
+  refused({ request, requestId, status, milliseconds, error }: RefusedRequest): void {
     const method = knownMethods.includes(request.method) ? request.method : 'other';
     const route = '(none)';
     this.#metrics.requestBegan();
@@ -79,7 +80,11 @@ export class RequestObserver {
       usage: undefined,
       firstTokenSeconds: undefined,
     });
-    this.#logger.info({ requestId, method, route, status, milliseconds: round(milliseconds) }, 'request');
+    const fields = {
+      ...{ requestId, method, route, status, milliseconds: round(milliseconds) },
+      ...(error !== undefined && { error: toApiError(error).message }),
+    };
+    this.#logger.info(fields, 'request');
   }
 }
 

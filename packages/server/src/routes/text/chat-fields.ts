@@ -21,7 +21,8 @@ export function promptOf(
   { fields, json }: RequestBody<z.output<typeof renderSchema>>,
   signal: AbortSignal,
 ): Promise<ChatPrompt> {
-  const hasTools = toolChoiceOf(fields.tools, fields.tool_choice) !== 'none';
+  const { tools, tool_choice } = fields;
+  const hasTools = tools && tools.length > 0 && toolChoiceOf(tools, tool_choice) !== 'none';
   return renderChatPrompt(served, {
     messages: json.messages as readonly Readonly<Record<string, LosslessJson>>[],
     tools: hasTools ? (json.tools as readonly LosslessJson[]) : null,

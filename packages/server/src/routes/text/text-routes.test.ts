@@ -1,3 +1,4 @@
+import { loadChatTemplate } from '@hearth/chat-format';
 import { bytesOf, fakeTokens, replyScript } from '@hearth/engine/test';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type TestServer, testServer } from '../../__fixtures__/test-server.ts';
@@ -115,6 +116,28 @@ describe('/apply-template', () => {
       status: 400,
       body: { error: { param: 'continue_final_message' } },
     });
+  });
+
+  it.each(['/apply-template', '/tokenize'])(
+    'refuses tools of which the template takes no notice, at %s',
+    async (path) => {
+      const tools = [{ type: 'function', function: { name: 'weather' } }];
+      expect(await test.json(path, { messages, tools })).toMatchObject({
+        status: 400,
+        body: { error: { param: 'tools' } },
+      });
+      expect((await test.json(path, { messages, tools, tool_choice: 'none' })).status).toBe(200);
+      expect((await test.json(path, { messages, tools: [], tool_choice: 'auto' })).status).toBe(200);
+    },
+  );
+
+  it('writes tools that the template takes, in whatever form their calls come', async () => {
+    const template = '{% for t in tools %}{{ t.function.name }};{% endfor %}{{ messages[0].content }}';
+    const chatTemplate = await loadChatTemplate({ origin: 'test', template });
+    const other = await testServer({ next: replyScript(4, 'ok', 257), chatTemplate });
+    const tools = [{ type: 'function', function: { name: 'weather' } }];
+    expect((await other.json('/apply-template', { messages, tools })).body).toEqual({ prompt: 'weather;hi' });
+    await other.server.dispose();
   });
 
   it('says why when the model has no template', async () => {
