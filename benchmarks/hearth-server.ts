@@ -24,7 +24,8 @@ export async function startHearthServer(
   nodeArgs: readonly string[] = [],
 ): Promise<RunningServer> {
   if (!existsSync(program)) throw new Error('hearth-server is not built. Run `pnpm build` first.');
-  const all = [...nodeArgs, program, '--port', '0', '--log-level', 'warn', ...args];
+  const own = ['--port', '0', '--log-level', 'warn', '--conversations', 'off'];
+  const all = [...nodeArgs, program, ...own, ...args];
   const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const url = await new Promise<string>((resolve, reject) => {

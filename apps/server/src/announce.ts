@@ -1,7 +1,7 @@
-import { isIP } from 'node:net';
 import { explainThreads, printable } from '@hearth/command-line';
 import type { BackendInfo } from '@hearth/core';
 import type { Logger } from 'pino';
+import { isLoopback } from './http/is-loopback.ts';
 import type { FoundModel } from './models/find-models.ts';
 import type { Settings } from './settings/settings.ts';
 
@@ -26,8 +26,4 @@ export function announce({ url, models, backend, settings, apiKeys, logger }: An
   if (apiKeys.length === 0 && !isLoopback(settings.host)) {
     logger.warn({ host: settings.host }, 'whoever can reach this address may use the models: there are no API keys');
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

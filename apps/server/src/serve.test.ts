@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -125,7 +125,25 @@ describe('hearth-server', () => {
     await untilState(server, 'a', 'unloaded');
   });
 
+  it('has the conversations after a restart that it had before, kill or not', async () => {
+    const file = join(directory, 'talks', 'conversations.sqlite');
+    const args = ['-m', tinyLlama, '--conversations', file];
+    const first = await start(args);
+    const created = await (await first.post('/v1/conversations', { title: 'kept' })).json();
+    const path = `/v1/conversations/${(created as { id: string }).id}`;
+    await first.post(`${path}/messages`, { role: 'user', content: 'hi' });
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const second = await start(args);
+    const read = await (await fetch(second.url + path)).json();
+    expect(read).toMatchObject({ title: 'kept', messages: [{ role: 'user', content: 'hi' }] });
+    second.child.kill('SIGTERM');
+    expect(await second.ended).toMatchObject({ code: 0 });
+    expect(await readdir(join(directory, 'talks'))).toEqual(['conversations.sqlite']);
+  });
+
   it.each<[string, string[], number, RegExp]>([
+    ['conversations in what is no database', ['-m', tinyLlama, '--conversations', tinyLlama], 1, /no regular file/],
     ['a model that there is not', ['-m', './nowhere.gguf'], 1, /nowhere\.gguf/],
     ['a setting that makes no sense', ['--port', '-1'], 2, /--port: Too small/],
     ['a key file that cannot be read', ['--api-key-file', './nowhere'], 2, /API keys .* cannot be read/],

@@ -2,6 +2,7 @@ import { openBackend } from '@hearth/command-line';
 import { createServer, type HearthServer } from '@hearth/server';
 import type { Logger } from 'pino';
 import { announce } from './announce.ts';
+import { openConversations } from './conversations/open-conversations.ts';
 import { listen } from './http/listen.ts';
 import { readTlsIdentity } from './http/tls.ts';
 import { createLogger } from './log/create-logger.ts';
@@ -13,7 +14,7 @@ import type { Settings } from './settings/settings.ts';
 
 /**
  * Serves models until the signal fires. Then it refuses new requests, lets those that run end within the drain limit, and
- * sets exit code 0. What cannot work (settings, keys, certificate, models, port) fails before the first request is taken.
+ * sets exit code 0. What cannot work (settings, keys, certificate, models, conversations, port) fails before the first request is taken.
  *
  * @throws UsageError | ListenError | AbortError, and what finding and loading models throws
  */
@@ -25,7 +26,8 @@ export async function serve(settings: Settings, signal: AbortSignal): Promise<vo
   const logger = createLogger(settings);
   const backend = await openBackend(settings);
   try {
-    const server = createServer({ ...serverOptions(settings), apiKeys, logger, models: definitions() });
+    const conversations = openConversations(settings, logger);
+    const server = createServer({ ...serverOptions(settings), apiKeys, logger, conversations, models: definitions() });
     try {
       const listener = await listen({
         ...settings,
@@ -43,6 +45,7 @@ export async function serve(settings: Settings, signal: AbortSignal): Promise<vo
       }
     } finally {
       await server.dispose();
+      conversations?.close();
     }
   } finally {
     await backend.dispose();

@@ -9,6 +9,9 @@ export const tinyLlama = fileURLToPath(
   new URL('../../../../packages/golden/fixtures/tiny-llama/model', import.meta.url),
 );
 
+/** Nothing of the person who runs the tests. */
+const ownEnvironment = { HEARTH_CONVERSATIONS: 'off' };
+
 export interface RunningServer {
   /** `http://127.0.0.1:40123` */
   readonly url: string;
@@ -21,7 +24,7 @@ export interface RunningServer {
 
 /** Runs `hearth-server` in a process of its own and waits for its end. */
 export function runServer(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<ProcessOutcome> {
-  return outcome(spawnSources(main, args, { env }));
+  return outcome(spawnSources(main, args, { env: { ...ownEnvironment, ...env } }));
 }
 
 /**
@@ -29,7 +32,9 @@ export function runServer(args: readonly string[], env: NodeJS.ProcessEnv = {}):
  * @throws Error with what it wrote, when it ends instead
  */
 export async function startServer(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<RunningServer> {
-  const child = spawnSources(main, ['--port', '0', '--backend', 'reference', ...args], { env });
+  const child = spawnSources(main, ['--port', '0', '--backend', 'reference', ...args], {
+    env: { ...ownEnvironment, ...env },
+  });
   const ended = outcome(child);
   const url = await new Promise<string>((resolve, reject) => {
     let stdout = '';

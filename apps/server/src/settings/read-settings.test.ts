@@ -97,6 +97,7 @@ describe('settings', () => {
     bodyTimeout: ['2', 2],
     stallTimeout: ['3', 3],
     drainTimeout: ['0', 0],
+    conversations: ['./talks.sqlite', './talks.sqlite'],
     backend: ['reference', 'reference'],
     threads: ['2', 2],
     fileAccess: ['read', 'read'],

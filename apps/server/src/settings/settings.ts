@@ -6,6 +6,7 @@ import { count, seconds, secondsOrNever, size } from './values.ts';
 const models = 'Models:';
 const network = 'Network:';
 const limits = 'Limits:';
+const data = 'Data:';
 const machine = 'Machine:';
 const logs = 'Logs:';
 
@@ -106,6 +107,13 @@ export const settingsSchema = z.strictObject({
     argument: '<seconds>',
     description: 'how long requests may go on after SIGTERM or Ctrl-C; then they are cut',
     read: readNumber,
+  }),
+  conversations: setting(z.string().min(1).optional(), {
+    group: data,
+    argument: '<file|off>',
+    description:
+      'where the conversations of the page are kept, which whoever may use the server can read; off for nowhere',
+    defaultText: "a file of the user's, but nowhere when other machines can reach the address",
   }),
   backend: setting(z.enum(['auto', 'cpu', 'reference']).default('auto'), {
     group: machine,
