@@ -145,7 +145,7 @@ describe('hearth-server', () => {
   it.each<[string, string[], number, RegExp]>([
     ['conversations in what is no database', ['-m', tinyLlama, '--conversations', tinyLlama], 1, /no regular file/],
     ['a model that there is not', ['-m', './nowhere.gguf'], 1, /nowhere\.gguf/],
-    ['a setting that makes no sense', ['--port', '-1'], 2, /--port: Too small/],
+    ['a setting that makes no sense', ['--port', '-1'], 2, /--port: must be at least 0/],
     ['a key file that cannot be read', ['--api-key-file', './nowhere'], 2, /API keys .* cannot be read/],
     [
       'a certificate that is none',
