@@ -31,6 +31,8 @@ export interface ChatRequest extends ReasoningRequest {
   readonly continueFinalMessage: boolean;
   /** With `logprobs` when log-probabilities are asked for. */
   readonly generate: GenerateOptions;
+  /** Whether log-probabilities are those of the content only. Default: of all that the model writes. */
+  readonly hasContentLogprobs?: boolean;
   readonly count: number;
   readonly cacheSalt: string | undefined;
 }
@@ -92,6 +94,7 @@ export async function startChat(
       callsAreCertain: plan?.callsAreCertain === true && !hasOwnEnds(generate),
       mostCalls: request.parallelCalls === false ? 1 : Number.POSITIVE_INFINITY,
       logprobs: generate.logprobs === undefined ? undefined : new TextLogprobs(tokenizer, showSpecialTokens),
+      isContentOnly: request.hasContentLogprobs ?? false,
     }),
   }));
 }

@@ -39,11 +39,12 @@ export class ResponseRun {
     yield { type: 'response.in_progress', response: this.#answer };
     const takeLogprobs = () => chatLogprobs(reader.takeLogprobs() ?? []).content;
     for await (const delta of generation) {
-      for (const event of reader.push(delta)) yield* this.#items.push(event, logprobsFor(event.type, takeLogprobs));
+      for (const event of reader.push(delta))
+        yield* this.#items.push(event, event.type === 'content' ? takeLogprobs() : []);
     }
     const result = await generation.result;
     for (const event of reader.finish(result)) {
-      yield* this.#items.push(event, logprobsFor(event.type, takeLogprobs));
+      yield* this.#items.push(event, event.type === 'content' ? takeLogprobs() : []);
     }
     const isCut = reader.finishReason(result) === 'length';
     yield* this.#items.finish(isCut, takeLogprobs());
@@ -63,12 +64,6 @@ export class ResponseRun {
     };
     yield { type: isCut ? 'response.incomplete' : 'response.completed', response: this.#answer };
   }
-}
-
-/** Those of thoughts and calls have no place in the answer. */
-function logprobsFor<Logprobs>(type: string, take: () => Logprobs[]): Logprobs[] {
-  const logprobs = take();
-  return type === 'content' ? logprobs : [];
 }
 
 function newAnswer({ fields }: ResponsesBody, model: string): ResponseAnswer {

@@ -113,6 +113,7 @@ export function readResponsesBody({ fields, json }: ResponsesBody): ChatRequest 
       ...generationOptions({ ...fields, max_tokens: fields.max_output_tokens }),
       logprobs: hasLogprobs ? (fields.top_logprobs ?? 0) : undefined,
     },
+    hasContentLogprobs: true,
     count: 1,
     cacheSalt: fields.cache_salt ?? undefined,
   };
