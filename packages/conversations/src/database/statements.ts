@@ -25,22 +25,30 @@ export interface MessageRow extends Omit<MessageColumns, 'size'> {
 const summary = 'key, change, id, title, model, created_at AS createdAt, updated_at AS updatedAt';
 const nextChange = '(SELECT coalesce(max(change), 0) + 1 FROM conversations)';
 
+/** One SQL statement: what it takes, and the rows that it gives. */
+interface Query<Values extends unknown[], Row = never> {
+  get(...values: Values): Row | undefined;
+  all(...values: Values): Row[];
+  run(...values: Values): unknown;
+}
+
 /** Every query of the store. Values are always bound, never part of the text. */
 export function prepareStatements(database: Database.Database) {
+  const query = <Values extends unknown[], Row = never>(text: string) => database.prepare(text) as Query<Values, Row>;
   return {
     /** The conversations that were last changed before this change. */
-    list: database.prepare<[change: number, limit: number], SummaryRow>(
+    list: query<[change: number, limit: number], SummaryRow>(
       `SELECT ${summary} FROM conversations WHERE change < ? ORDER BY change DESC LIMIT ?`,
     ),
-    find: database.prepare<[id: string], SummaryRow>(`SELECT ${summary} FROM conversations WHERE id = ?`),
-    get: database.prepare<[id: string], ConversationRow>(
+    find: query<[id: string], SummaryRow>(`SELECT ${summary} FROM conversations WHERE id = ?`),
+    get: query<[id: string], ConversationRow>(
       `SELECT ${summary}, system_prompt AS systemPrompt, settings FROM conversations WHERE id = ?`,
     ),
-    messages: database.prepare<[conversation: number], MessageRow>(
+    messages: query<[conversation: number], MessageRow>(
       `SELECT id, role, content, reasoning, tool, stats, created_at AS createdAt FROM messages
        WHERE conversation = ? ORDER BY position`,
     ),
-    create: database.prepare<[ConversationColumns & { readonly id: string; readonly now: number }], void>(
+    create: query<[ConversationColumns & { readonly id: string; readonly now: number }]>(
       `INSERT INTO conversations (id, title, model, system_prompt, settings, created_at, updated_at, change)
        VALUES (
          @id, coalesce(@title, ''), nullif(@model, ''), coalesce(@systemPrompt, ''), coalesce(@settings, '{}'),
@@ -48,21 +56,21 @@ export function prepareStatements(database: Database.Database) {
        )`,
     ),
     /** What is null stays as it is. */
-    update: database.prepare<[ConversationColumns & { readonly key: number; readonly now: number }], void>(
+    update: query<[ConversationColumns & { readonly key: number; readonly now: number }]>(
       `UPDATE conversations SET
          title = coalesce(@title, title), model = nullif(coalesce(@model, model), ''),
          system_prompt = coalesce(@systemPrompt, system_prompt), settings = coalesce(@settings, settings),
          updated_at = @now, change = ${nextChange}
        WHERE key = @key`,
     ),
-    touch: database.prepare<[now: number, key: number], void>(
+    touch: query<[now: number, key: number]>(
       `UPDATE conversations SET updated_at = ?, change = ${nextChange} WHERE key = ?`,
     ),
-    delete: database.prepare<[key: number], void>('DELETE FROM conversations WHERE key = ?'),
-    total: database.prepare<[conversation: number], { readonly numMessages: number; readonly size: number }>(
+    delete: query<[key: number]>('DELETE FROM conversations WHERE key = ?'),
+    total: query<[conversation: number], { readonly numMessages: number; readonly size: number }>(
       `SELECT count(*) AS numMessages, coalesce(sum(size), 0) AS size FROM messages WHERE conversation = ?`,
     ),
-    append: database.prepare<
+    append: query<
       [
         MessageColumns & {
           readonly conversation: number;
@@ -70,16 +78,15 @@ export function prepareStatements(database: Database.Database) {
           readonly id: string;
           readonly createdAt: number;
         },
-      ],
-      void
+      ]
     >(
       `INSERT INTO messages (conversation, position, id, role, content, reasoning, tool, stats, size, created_at)
        VALUES (@conversation, @position, @id, @role, @content, @reasoning, @tool, @stats, @size, @createdAt)`,
     ),
-    cut: database.prepare<[conversation: number, position: number], void>(
+    cut: query<[conversation: number, position: number]>(
       'DELETE FROM messages WHERE conversation = ? AND position >= ?',
     ),
-    mentions: database.prepare<[conversation: number, pattern: string], 1>(
+    mentions: query<[conversation: number, pattern: string], 1>(
       `SELECT 1 FROM messages WHERE conversation = ? AND content LIKE ? ESCAPE '\\' LIMIT 1`,
     ),
   };
