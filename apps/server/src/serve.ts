@@ -38,7 +38,7 @@ export async function serve(settings: Settings, signal: AbortSignal): Promise<vo
       });
       try {
         announce({ url: listener.url, models, backend: backend.info, settings, apiKeys, logger });
-        await untilAborted(signal, preload(server, models, settings));
+        await workUntil(signal, preload(server, models, settings));
         await drain(server, settings, logger);
       } finally {
         await listener.close();
@@ -76,8 +76,8 @@ function serverOptions(settings: Settings) {
   };
 }
 
-/** Resolves when the signal fires; rejects when the work fails before. */
-async function untilAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
+/** Resolves when the signal fires, and not before, though the work be done; rejects when the work fails before. */
+async function workUntil(signal: AbortSignal, work: Promise<void>): Promise<void> {
   let onAbort = () => {};
   const aborted = new Promise<void>((resolve) => {
     onAbort = resolve;

@@ -212,6 +212,7 @@ describe('grammars and choices', () => {
   it.each([
     ['an unknown rule', 'root ::= foo', /line 1.*foo/],
     ['an open string', 'root ::= "a', /line 1/],
+    ['a rule without its end', 'root ::= ', /line 1.*the grammar ends there\.$/],
     ['no root', 'start ::= "a"', /root/],
     ['no text', 'root ::= root', /no text/],
     ['nothing', '', /root/],

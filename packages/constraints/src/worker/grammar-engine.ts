@@ -142,7 +142,7 @@ export class GrammarEngine {
     } catch (error) {
       this.#reader = undefined;
       if (!(error instanceof LibraryError)) throw error;
-      throw new ConstraintError(`The grammar cannot be read: ${error.message}`, { cause: error });
+      throw new ConstraintError(`The grammar cannot be read: ${namingTheEnd(error.message)}`, { cause: error });
     }
   }
 
@@ -176,4 +176,9 @@ export class GrammarEngine {
     this.#instance = { xgrammar, compiler };
     return this.#instance;
   }
+}
+
+/** XGrammar says nothing of what it found where the text was over. */
+function namingTheEnd(message: string): string {
+  return message.replace(/but got\s*$/, 'but the grammar ends there.');
 }
