@@ -43,6 +43,7 @@ export { type OpWork, opWork, type StepShape, type StorageTypes, sumWork } from 
 export { leastSeconds, type RooflineCeilings } from './profile/roofline.ts';
 export type { EmbedOptions } from './session/embed-tokens.ts';
 export type { RowScores, ScoreOptions } from './session/evaluate-rows.ts';
-export type { CreateSessionOptions, Session } from './session/session.ts';
+export type { CreateSessionOptions, PrefillResult, Session } from './session/session.ts';
+export type { RequestOptions } from './session/work.ts';
 export type { StepTotals } from './step/step-statistics.ts';
 export type { LoopKind } from './step/task-loop.ts';

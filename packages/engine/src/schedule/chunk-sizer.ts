@@ -34,6 +34,11 @@ export class ChunkSizer {
     return Math.min(maxTokens, Math.max(leastChunk, wanted));
   }
 
+  /** The fewest that are worth a place in a step. */
+  get leastTokens(): number {
+    return Math.min(this.#options.maxTokens, leastChunk);
+  }
+
   /** What a step took. */
   observe(step: { readonly numPrefillTokens: number; readonly numOtherTokens: number; readonly milliseconds: number }) {
     const { numPrefillTokens, numOtherTokens, milliseconds } = step;

@@ -2,11 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Demand, divideBudget } from './divide-budget.ts';
 
-const decode = (numProposals = 0): Demand => ({ numTokens: 1, numProposals, numWithoutRow: 0 });
-const prefill = (numTokens: number): Demand => ({ numTokens, numProposals: 0, numWithoutRow: numTokens - 1 });
-const scored = (numTokens: number): Demand => ({ numTokens, numProposals: 0, numWithoutRow: 0 });
+const decode = (numProposals = 0): Demand => ({ numTokens: 1, numProposals, numWithoutRow: 0, priority: 0 });
+const prefill = (numTokens: number, priority = 0): Demand => ({
+  numTokens,
+  numProposals: 0,
+  numWithoutRow: numTokens - 1,
+  priority,
+});
+const scored = (numTokens: number): Demand => ({ numTokens, numProposals: 0, numWithoutRow: 0, priority: 0 });
 
-const budget = { maxTokens: 64, maxOutputRows: 16, maxPrefillTokens: 32 };
+const budget = { maxTokens: 64, maxOutputRows: 16, maxPrefillTokens: 32, maxLowPrefillTokens: 4 };
 const granted = (demands: Demand[], limits = budget) =>
   divideBudget(demands, limits).map(({ numTokens, numProposals }) => [numTokens, numProposals]);
 
@@ -31,6 +36,28 @@ describe('divideBudget', () => {
     ]);
   });
 
+  it('gives prefill of lower priority what the higher one leaves', () => {
+    expect(granted([prefill(1000), prefill(1000, -1)])).toEqual([
+      [32, 0],
+      [0, 0],
+    ]);
+    expect(granted([prefill(10), prefill(20), prefill(1000, -1), prefill(1000, -1)])).toEqual([
+      [10, 0],
+      [20, 0],
+      [1, 0],
+      [1, 0],
+    ]);
+  });
+
+  it('keeps prefill of lower priority small beside those who decode, and not when it is alone', () => {
+    expect(granted([decode(), prefill(1000, -1), prefill(1000, -1)])).toEqual([
+      [1, 0],
+      [2, 0],
+      [2, 0],
+    ]);
+    expect(granted([prefill(1000, -1)])).toEqual([[32, 0]]);
+  });
+
   it('gives proposals the rows that nobody else needs', () => {
     const limits = { ...budget, maxOutputRows: 6 };
     expect(granted([decode(4), decode(4), prefill(20)], limits)).toEqual([
@@ -50,13 +77,16 @@ describe('divideBudget', () => {
   it('stays within every limit, and lets nobody in front wait for those behind', () => {
     const demand = fc.oneof(
       fc.nat(6).map(decode),
-      fc.integer({ min: 2, max: 300 }).map(prefill),
+      fc
+        .tuple(fc.integer({ min: 2, max: 300 }), fc.integer({ min: -2, max: 0 }))
+        .map(([n, priority]) => prefill(n, priority)),
       fc.integer({ min: 2, max: 50 }).map(scored),
     );
     const limits = fc.record({
       maxTokens: fc.integer({ min: 1, max: 80 }),
       maxOutputRows: fc.integer({ min: 1, max: 20 }),
       maxPrefillTokens: fc.integer({ min: 1, max: 80 }),
+      maxLowPrefillTokens: fc.integer({ min: 1, max: 80 }),
     });
     fc.assert(
       fc.property(fc.array(demand, { minLength: 1, maxLength: 12 }), limits, (demands, limits) => {

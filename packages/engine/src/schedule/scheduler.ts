@@ -218,6 +218,8 @@ export class Scheduler {
       maxTokens: maxTokensPerStep,
       maxOutputRows,
       maxPrefillTokens: isAlone ? maxTokensPerStep : chunkSizer.chunkTokens,
+      // Who has lower priority makes the others wait as little as can be.
+      maxLowPrefillTokens: chunkSizer.leastTokens,
     };
   }
 
@@ -281,8 +283,8 @@ export class Scheduler {
   }
 }
 
-function demandOf({ sequence, upTo, outputFrom, proposals }: Task): Demand {
+function demandOf({ sequence, upTo, outputFrom, proposals, priority }: Task): Demand {
   const numTokens = upTo - sequence.numCachedTokens;
   const numWithoutRow = Math.min(numTokens, outputFrom - sequence.numCachedTokens);
-  return { numTokens, numWithoutRow, numProposals: proposals.length };
+  return { numTokens, numWithoutRow, numProposals: proposals.length, priority };
 }

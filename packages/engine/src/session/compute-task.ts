@@ -1,17 +1,20 @@
 import type { RowOutput } from '@hearth/core';
-import type { Task } from '../schedule/task.ts';
+import type { Task, TaskRows } from '../schedule/task.ts';
 import type { Sequence } from './sequence.ts';
 
 /** Computes every token of a sequence that is not in the cache, and nothing more. */
 export class ComputeTask implements Task {
-  readonly priority = 0;
+  readonly priority: number;
   readonly proposals = [];
   readonly sequence: Sequence;
   readonly upTo: number;
+  /** Those that were computed twice, because another task took their blocks, count twice. */
+  numComputedTokens = 0;
 
-  constructor(sequence: Sequence) {
+  constructor(sequence: Sequence, priority = 0) {
     this.sequence = sequence;
     this.upTo = sequence.length;
+    this.priority = priority;
   }
 
   get mostPositions(): number {
@@ -34,5 +37,7 @@ export class ComputeTask implements Task {
     return undefined;
   }
 
-  accept(): void {}
+  accept({ numTokens }: TaskRows): void {
+    this.numComputedTokens += numTokens;
+  }
 }

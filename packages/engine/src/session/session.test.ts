@@ -432,6 +432,39 @@ describe('score', () => {
   });
 });
 
+describe('prefill', () => {
+  it('tells what it has computed and what was there, also of other sessions', async () => {
+    const { newSession } = await setUp({ next: hashScript() });
+    const tokenIds = Array.from({ length: 20 }, (_, i) => i);
+    const session = newSession(tokenIds);
+    expect(await session.prefill()).toEqual({ computedTokens: 20, cachedTokens: 0 });
+    expect(await session.prefill()).toEqual({ computedTokens: 0, cachedTokens: 20 });
+    session.replaceTokens([...tokenIds.slice(0, 18), 90, 91, 92]);
+    expect(await session.prefill()).toEqual({ computedTokens: 3, cachedTokens: 18 });
+    // One block.
+    expect(await newSession(tokenIds).prefill()).toEqual({ computedTokens: 4, cachedTokens: 16 });
+  });
+
+  it('of low priority leaves the steps to others until they have their prompts', async () => {
+    const { backend, newSession } = await setUp({ next: hashScript(), maxTokensPerStep: 8 });
+    const low = newSession(Array.from({ length: 40 }, () => 1)).prefill({ priority: -1 });
+    const high = newSession(Array.from({ length: 24 }, () => 2)).prefill();
+    await Promise.all([low, high]);
+    const numbers = backend.batches.map(({ tokenIds }) => [...tokenIds].filter((id) => id === 2).length);
+    expect(numbers).toEqual([8, 8, 8, 0, 0, 0, 0, 0]);
+  });
+
+  it.each([
+    [{ priority: Number.NaN }, 'priority'],
+    [{ timeoutMs: 0 }, 'timeoutMs'],
+  ])('refuses %s', async (options, field) => {
+    const { newSession } = await setUp({ next: hashScript() });
+    const session = newSession([1]);
+    await expect(session.prefill(options)).rejects.toMatchObject({ code: 'invalid_argument', details: { field } });
+    expect(session.isBusy).toBe(false);
+  });
+});
+
 describe('extend and truncate', () => {
   it('refuses what does not fit, with both numbers, and changes nothing (B48)', async () => {
     const { newSession } = await setUp({ next: hashScript() });

@@ -13,7 +13,7 @@ import { checkTopLogprobs, forwardTokens, type RowScores, type ScoreOptions, sco
 import { Sequence } from './sequence.ts';
 import { saveSequence } from './session-file-writer.ts';
 import { newSequence, type SessionRuntime } from './session-runtime.ts';
-import { Work, type WorkOptions } from './work.ts';
+import { checkRequestOptions, type RequestOptions, Work, type WorkOptions } from './work.ts';
 
 export interface CreateSessionOptions {
   /** Tokens to start with. */
@@ -25,6 +25,13 @@ export interface CreateSessionOptions {
    * tell from the time that an answer takes what another has asked. Default: one that all share.
    */
   readonly cacheSalt?: string;
+}
+
+/** What `Session.prefill` has done. */
+export interface PrefillResult {
+  readonly computedTokens: number;
+  /** Tokens that were in the cache already, of this session's own doing or another's. */
+  readonly cachedTokens: number;
 }
 
 /** Orders the ends of work, whatever model it belongs to. */
@@ -129,12 +136,17 @@ export class Session {
 
   /**
    * Computes all tokens that are not in the cache yet, so that a later `generate` answers sooner.
-   * @throws AbortError | DisposedError | NumericError; chunks that were done stay done
+   * @throws InvalidArgumentError for options that make no sense
+   * @throws QueueFullError | CacheExhaustedError as `generate`
+   * @throws AbortError | DeadlineError | DisposedError | NumericError; chunks that were done stay done
    */
-  async prefill(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  async prefill(options: RequestOptions = {}): Promise<PrefillResult> {
     this.#checkIdle('prefill');
-    const task = new ComputeTask(this.#sequence);
+    checkRequestOptions(options);
+    const task = new ComputeTask(this.#sequence, options.priority);
     await this.#begin(options, (signal) => this.#runtime.loop.run(task, signal)).result;
+    const { upTo, numComputedTokens } = task;
+    return { computedTokens: numComputedTokens, cachedTokens: Math.max(0, upTo - numComputedTokens) };
   }
 
   /**

@@ -20,7 +20,7 @@ export class FakeChatTemplate implements ModelChatTemplate {
 
   async warmUp(): Promise<void> {}
 
-  async render({ messages, addGenerationPrompt, signal }: RenderRequest): Promise<RenderedChat> {
+  async render({ messages, addGenerationPrompt, continueFinalMessage, signal }: RenderRequest): Promise<RenderedChat> {
     if (this.isDisposed) throw new DisposedError('chat template');
     throwIfAborted(signal);
     const segments: Segment[] = [{ control: '<s>' }];
@@ -33,6 +33,7 @@ export class FakeChatTemplate implements ModelChatTemplate {
         { text: '\n' },
       );
     }
+    if (continueFinalMessage) segments.splice(-2);
     if (addGenerationPrompt) segments.push({ control: '<|im_start|>' }, { text: 'assistant\n' });
     const text = segments.map((segment) => ('text' in segment ? segment.text : segment.control)).join('');
     return { text, segments };
