@@ -72,6 +72,7 @@ function serverOptions(settings: Settings) {
     bodyTimeoutMs: 1000 * settings.bodyTimeout,
     requestTimeoutMs: 1000 * settings.requestTimeout,
     stallTimeoutMs: 1000 * settings.stallTimeout,
+    draftTimeoutMs: 1000 * settings.draftTimeout,
     ...(idleTimeout > 0 && { idleTimeoutMs: 1000 * idleTimeout }),
   };
 }

@@ -128,6 +128,47 @@ describe('a client that goes', () => {
   });
 });
 
+describe('a message that is being written', () => {
+  const draft = (conversation: string, length: number) => ({
+    conversation,
+    messages: [],
+    draft: `${'a'.repeat(length)} `,
+  });
+
+  it('is computed no longer when its client has gone, and 20 of them leave nothing behind (B39)', async () => {
+    test = await listen({ ...endlessModel, maxTokensPerStep: 16 }, { options: { draftTimeoutMs: 300 } });
+    let numSteps = 0;
+    test.fake.backend.beforeStep = () => {
+      numSteps++;
+      return delay(5);
+    };
+    for (let i = 0; i < 20; i++) {
+      const socket = await test.post('/v1/compose', draft(`c${i % 7}`, 20_000));
+      const before = numSteps;
+      await until(() => numSteps > before + 1);
+      socket.destroy();
+      // As fast as drafts are given up.
+      await delay(50);
+    }
+    await until(() => running() + waiting() === 0, noticeLimitMs);
+    // One of them alone would be 1,250 steps.
+    expect(numSteps).toBeLessThan(1_250);
+    await until(() => test.isAtRest(), noticeLimitMs);
+    await answers();
+  });
+
+  it('is no longer computed when a newer one has come, though its client waits', async () => {
+    test = await listen({ ...endlessModel, maxTokensPerStep: 16 });
+    test.fake.backend.beforeStep = () => delay(5);
+    const older = await test.post('/v1/compose', draft('c', 40_000));
+    await until(() => running() === 1);
+    const newer = await test.post('/v1/compose', draft('c', 3));
+    const [[first], [second]] = await Promise.all([once(older, 'data'), once(newer, 'data')]);
+    expect(String(first)).toContain('"superseded":true');
+    expect(String(second)).toContain('"superseded":false');
+  });
+});
+
 describe('a client that reads slowly', () => {
   it('gets all of it', async () => {
     test = await listen({ next: hashScript(26), contextLength: 1024 });

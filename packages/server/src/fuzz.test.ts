@@ -29,7 +29,8 @@ beforeAll(async () => {
     ({ model } = await createFakeModel({ next: hashScript(260), chatTemplate, ...limits }));
     return { model, dispose: () => model.dispose() };
   };
-  server = createServer({ models: [{ name: 'fake', load }] });
+  // Drafts hold blocks as long as they are kept.
+  server = createServer({ models: [{ name: 'fake', load }], draftTimeoutMs: 50 });
   await server.preload('fake');
   document = await (await server.fetch(new Request('http://localhost/openapi.json'))).json();
   checker = new AnswerChecker(document);
@@ -105,7 +106,7 @@ describe.each(allRoutes.filter(({ body }) => !body))('GET $path', ({ path }) => 
 
 describe('after all of it', () => {
   it('nothing is under way, nothing has leaked, and answers are right', async () => {
-    // Sessions give their blocks back a moment after their answers have ended.
+    // Sessions give their blocks back a moment after their answers have ended, and drafts when they expire.
     await expect.poll(() => model.stats().cache.numOwnedBlocks).toBe(0);
     expect(model.stats().requests).toMatchObject({ numRunning: 0, numWaiting: 0 });
     model.checkIntegrity();

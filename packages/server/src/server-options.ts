@@ -44,6 +44,8 @@ export interface ServerOptions {
   readonly requestTimeoutMs?: number | undefined;
   /** How long a client may leave a stream unread before it counts as gone, in milliseconds. Default: 60,000. */
   readonly stallTimeoutMs?: number | undefined;
+  /** How long what was computed of a draft (`/v1/compose`) is kept after its last use, in milliseconds. Default: 60,000. */
+  readonly draftTimeoutMs?: number | undefined;
   /** Most texts that one request may ask for: prompts times choices. Default: 64. */
   readonly maxChoices?: number | undefined;
   /** Unloads models that nobody has used for so long, in milliseconds. Default: never. */
@@ -78,12 +80,13 @@ export function resolveServerOptions(options: ServerOptions): ResolvedServerOpti
     bodyTimeoutMs: options.bodyTimeoutMs ?? 30_000,
     requestTimeoutMs: options.requestTimeoutMs ?? 600_000,
     stallTimeoutMs: options.stallTimeoutMs ?? 60_000,
+    draftTimeoutMs: options.draftTimeoutMs ?? 60_000,
     maxChoices: options.maxChoices ?? 64,
     idleTimeoutMs: options.idleTimeoutMs ?? Number.POSITIVE_INFINITY,
     logger: options.logger ?? silentLogger,
     logPrompts: options.logPrompts ?? false,
   };
-  for (const name of ['bodyTimeoutMs', 'requestTimeoutMs', 'stallTimeoutMs'] as const) {
+  for (const name of ['bodyTimeoutMs', 'requestTimeoutMs', 'stallTimeoutMs', 'draftTimeoutMs'] as const) {
     checkWhole(name, resolved[name], mostTimerMs);
   }
   for (const name of ['maxBodyBytes', 'maxBodyValues', 'maxChoices'] as const) {

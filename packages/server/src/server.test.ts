@@ -109,6 +109,7 @@ describe('createServer', () => {
     { requestTimeoutMs: Number.POSITIVE_INFINITY },
     { stallTimeoutMs: 2 ** 31 },
     { idleTimeoutMs: -1 },
+    { draftTimeoutMs: 0 },
     { maxChoices: 1.5 },
     { apiKeys: [''] },
     { allowedOrigins: ['example.com'] },

@@ -102,6 +102,12 @@ export const settingsSchema = z.strictObject({
     description: 'how long a client may leave its stream unread',
     read: readNumber,
   }),
+  draftTimeout: setting(seconds.default(60), {
+    group: limits,
+    argument: '<seconds>',
+    description: 'how long what was computed of a message that is being written is kept after its last use',
+    read: readNumber,
+  }),
   drainTimeout: setting(secondsOrNever.default(30), {
     group: limits,
     argument: '<seconds>',

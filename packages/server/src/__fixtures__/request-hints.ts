@@ -75,6 +75,8 @@ export const requestHints: Readonly<Record<string, (bySchema: fc.Arbitrary<unkno
       logit_bias: fc.dictionary(fc.nat(259).map(String), fc.integer({ min: -100, max: 100 }), { maxKeys: 3 }),
       stop_token_ids: fc.array(fc.nat(259), { maxLength: 2 }),
       stream: fc.boolean(),
+      conversation: few('c1', 'c2'),
+      draft: text,
       prompt: textsOrIds,
       input: fc.oneof(textsOrIds, fc.array(item, { minLength: 1, maxLength: 3 })),
       suffix: few(null, ''),

@@ -124,9 +124,17 @@ const messageSchema = z
   })
   .meta({ id: 'ChatMessage' });
 
+function messageList(error: string) {
+  return z
+    .array(messageSchema, { error })
+    .max(mostMessages, { error: `must have at most ${mostMessages} messages` })
+    .meta({ description: 'The conversation, oldest message first.' });
+}
+
+const atLeastOne = 'must be a list of at least one message';
+
 /** A conversation. Members of messages that are not named here reach the template, too. */
-export const messagesField = z
-  .array(messageSchema, { error: 'must be a list of at least one message' })
-  .min(1, { error: 'must be a list of at least one message' })
-  .max(mostMessages, { error: `must have at most ${mostMessages} messages` })
-  .meta({ description: 'The conversation, oldest message first.' });
+export const messagesField = messageList(atLeastOne).min(1, { error: atLeastOne });
+
+/** A conversation that has perhaps not begun. */
+export const earlierMessagesField = messageList('must be a list of messages');

@@ -35,6 +35,8 @@ export interface ChatRequest extends ReasoningRequest {
   readonly hasContentLogprobs?: boolean;
   readonly count: number;
   readonly cacheSalt: string | undefined;
+  /** Whose draft has perhaps been computed ahead. */
+  readonly conversation: string | undefined;
 }
 
 /** One text that is being written, and what reads it. */
@@ -79,12 +81,19 @@ export async function startChat(
   };
   const { tokenizer } = served.model;
   const showSpecialTokens = markerTokens(tokenizer, parser);
+  const startConstraint = await constraintStarter(served, prompt, {
+    constraint,
+    reasoningBudget: request.reasoningBudget,
+  });
+  const { conversation, cacheSalt = '' } = request;
   const generations = startGenerations(context, served, {
     promptTokenIds: prompt.tokenIds,
     count: request.count,
     generate: { ...generate, showSpecialTokens },
-    startConstraint: await constraintStarter(served, prompt, { constraint, reasoningBudget: request.reasoningBudget }),
-    cacheSalt: request.cacheSalt,
+    startConstraint,
+    cacheSalt,
+    prefilled:
+      conversation === undefined ? undefined : await served.drafts.fork({ conversation, cacheSalt }, prompt.tokenIds),
   });
   return generations.map((generation) => ({
     generation,

@@ -1,4 +1,4 @@
-import type { GenerateOptions, Generation, TokenConstraint } from '@hearth/engine';
+import type { GenerateOptions, Generation, Session, TokenConstraint } from '@hearth/engine';
 import type { RequestContext } from '../http/request-context.ts';
 import type { ServedModel } from '../models/served-model.ts';
 import { checkLogitBias } from './check-logit-bias.ts';
@@ -11,6 +11,8 @@ export interface StartGenerationsOptions {
   /** Makes the constraint of one text. It is disposed of at the end of the request. */
   readonly startConstraint?: (() => TokenConstraint & { dispose(): void }) | undefined;
   readonly cacheSalt?: string | undefined;
+  /** One of the prompt that has some of it in the cache. It is used up. */
+  readonly prefilled?: Session | undefined;
 }
 
 /**
@@ -21,12 +23,13 @@ export interface StartGenerationsOptions {
 export function startGenerations(
   context: RequestContext,
   { model }: ServedModel,
-  { promptTokenIds, count, generate, startConstraint, cacheSalt = '' }: StartGenerationsOptions,
+  { promptTokenIds, count, generate, startConstraint, cacheSalt = '', prefilled }: StartGenerationsOptions,
 ): Generation[] {
+  context.onEnd(() => void prefilled?.dispose());
   checkLogitBias(generate, model.info.vocabSize);
   const watch = context.watchPrompt(promptTokenIds.length);
-  return Array.from({ length: count }, (_, choiceIndex) => {
-    const session = model.createSession({ tokenIds: promptTokenIds, cacheSalt });
+  const generations = Array.from({ length: count }, (_, choiceIndex) => {
+    const session = prefilled?.fork() ?? model.createSession({ tokenIds: promptTokenIds, cacheSalt });
     context.onEnd(() => void session.dispose());
     const constraint = startConstraint?.();
     context.onEnd(() => constraint?.dispose());
@@ -42,4 +45,6 @@ export function startGenerations(
     generation.result.then(free, free);
     return watch.watch(generation);
   });
+  void prefilled?.dispose();
+  return generations;
 }

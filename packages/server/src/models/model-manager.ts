@@ -9,6 +9,8 @@ export interface ModelManagerOptions {
   readonly models: readonly ModelDefinition[];
   /** Milliseconds without a lease after which a model is unloaded. */
   readonly idleTimeoutMs: number;
+  /** Milliseconds that drafts are kept after their last use. */
+  readonly draftTimeoutMs?: number;
   readonly logger: Logger;
 }
 
@@ -29,9 +31,10 @@ export class ModelManager {
   readonly #unloading = new Set<Promise<void>>();
 
   /** @throws InvalidArgumentError without models, and for names that are empty or not the model's alone */
-  constructor({ models, idleTimeoutMs, logger }: ModelManagerOptions) {
+  constructor({ models, idleTimeoutMs, draftTimeoutMs, logger }: ModelManagerOptions) {
     if (models.length === 0) throw new InvalidArgumentError('A server needs at least one model.');
-    const shared = { idleTimeoutMs, logger, signal: this.#controller.signal, unloading: this.#unloading };
+    const { signal } = this.#controller;
+    const shared = { idleTimeoutMs, draftTimeoutMs, logger, signal, unloading: this.#unloading };
     this.#slots = models.map((definition) => new ModelSlot(definition, shared));
     for (const slot of this.#slots) {
       for (const name of [slot.definition.name, ...(slot.definition.aliases ?? [])]) {

@@ -17,6 +17,8 @@ export type ModelState = 'unloaded' | 'loading' | 'loaded';
 export interface ModelSlotOptions {
   /** Milliseconds without a lease after which the model is unloaded. */
   readonly idleTimeoutMs: number;
+  /** Milliseconds that drafts are kept after their last use. */
+  readonly draftTimeoutMs: number | undefined;
   readonly logger: Logger;
   /** Fires when the server is disposed. */
   readonly signal: AbortSignal;
@@ -127,7 +129,7 @@ export class ModelSlot {
       logger.info({ model: name }, 'loading model');
       loaded = await this.definition.load({ signal });
       signal.throwIfAborted();
-      const served = new ServedModel(name, loaded);
+      const served = new ServedModel(name, loaded, { timeoutMs: this.#options.draftTimeoutMs });
       const milliseconds = performance.now() - startedAt;
       this.#loadSeconds = milliseconds / 1000;
       logger.info({ model: name, milliseconds: Math.round(milliseconds) }, 'model loaded');

@@ -2,6 +2,7 @@ import { detectReasoning, detectToolCallStyle, type ToolCallStyle } from '@heart
 import { type ConstraintCompiler, createConstraintCompiler } from '@hearth/constraints';
 import { DisposedError } from '@hearth/core';
 import type { Model } from '@hearth/engine';
+import { Drafts, type DraftsOptions } from '../compose/drafts.ts';
 import type { LoadedModel } from '../server-options.ts';
 
 /** A loaded model with what the server has found out about it. */
@@ -14,14 +15,17 @@ export class ServedModel {
   readonly takesTools: boolean;
   /** Whether it thinks in a block before it answers. */
   readonly canReason: boolean;
+  /** Messages to it that are being written. */
+  readonly drafts: Drafts;
   readonly #loaded: LoadedModel;
   #constraints: ConstraintCompiler | undefined;
   #isDisposed = false;
 
-  constructor(name: string, loaded: LoadedModel) {
+  constructor(name: string, loaded: LoadedModel, draftsOptions?: DraftsOptions) {
     this.name = name;
     this.model = loaded.model;
     this.#loaded = loaded;
+    this.drafts = new Drafts(this.model, draftsOptions);
     const { template, toolTemplate } = this.model.chatTemplate?.source ?? {};
     const usedWithTools = toolTemplate ?? template ?? '';
     this.toolCallStyle = detectToolCallStyle(usedWithTools);
@@ -44,7 +48,7 @@ export class ServedModel {
   async dispose(): Promise<void> {
     this.#isDisposed = true;
     try {
-      await this.#constraints?.dispose();
+      await Promise.all([this.drafts.dispose(), this.#constraints?.dispose()]);
     } finally {
       await this.#loaded.dispose();
     }

@@ -106,6 +106,16 @@ export function registerModelMetrics(registry: Registry, models: ModelManager): 
   addMetric(
     registry,
     {
+      name: 'hearth_drafts',
+      help: 'Messages that are being written, and of which what was computed is kept.',
+      kind: 'gauge',
+      labels: ['model'],
+    },
+    () => models.loaded().map(({ name: model, drafts }) => ({ labels: { model }, value: drafts.size })),
+  );
+  addMetric(
+    registry,
+    {
       name: 'hearth_model_state',
       help: '1 for the state that a model is in.',
       kind: 'gauge',

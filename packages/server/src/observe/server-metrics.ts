@@ -1,3 +1,4 @@
+import type { PrefillResult } from '@hearth/engine';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ModelManager } from '../models/model-manager.ts';
 import { registerModelMetrics } from './model-metrics.ts';
@@ -67,6 +68,14 @@ export class ServerMetrics {
     registers: [this.#registry],
   });
 
+  readonly #composed = new Counter({
+    name: 'hearth_compose_total',
+    help: 'Drafts of messages: done, or superseded by something newer of the same conversation.',
+    labelNames: ['model', 'outcome'],
+    registers: [this.#registry],
+  });
+  readonly #composedTokens = this.#tokenCounter('composed', 'Tokens that were computed for drafts of messages.');
+
   constructor(models: ModelManager) {
     registerModelMetrics(this.#registry, models);
     processMetrics();
@@ -86,6 +95,12 @@ export class ServerMetrics {
     for (const [name, counter] of Object.entries(this.#tokens)) {
       counter.inc({ model }, usage[name as keyof RequestUsage]);
     }
+  }
+
+  /** @param done undefined when it was superseded */
+  composed(model: string, done: PrefillResult | undefined): void {
+    this.#composed.inc({ model, outcome: done ? 'done' : 'superseded' });
+    this.#composedTokens.inc({ model }, done?.computedTokens ?? 0);
   }
 
   /** Takes the times between tokens of one model, in seconds. Prepared once, as it is called for every token. */

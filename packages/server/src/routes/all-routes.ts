@@ -1,6 +1,7 @@
 import type { Route } from '../http/route.ts';
 import { chatCompletionsRoute } from './chat/chat-completions.ts';
 import { completionsRoute } from './completions/completions.ts';
+import { composeRoute } from './compose.ts';
 import { embeddingsRoute } from './embeddings/embeddings.ts';
 import { healthRoute } from './health.ts';
 import { metricsRoute } from './metrics.ts';
@@ -15,5 +16,6 @@ export const allRoutes: readonly Route[] = [
   ...[healthRoute, readyRoute, metricsRoute, openApiRoute],
   ...[listModelsRoute, getModelRoute],
   ...[chatCompletionsRoute, responsesRoute, completionsRoute, embeddingsRoute],
+  composeRoute,
   ...textRoutes,
 ];

@@ -1,5 +1,6 @@
 import type { LosslessJson } from '@hearth/chat-format';
 import { z } from 'zod';
+import { conversationField } from '../../fields/conversation.ts';
 import { checkStreamOptions, generationFields, generationOptions } from '../../fields/generation-fields.ts';
 import { messagesField } from '../../fields/messages.ts';
 import { reasoningBudgetField, reasoningEffortField } from '../../fields/reasoning-fields.ts';
@@ -27,6 +28,9 @@ const fields = z.object({
   structured_outputs: structuredOutputsField,
   reasoning_effort: reasoningEffortField,
   reasoning_budget: reasoningBudgetField,
+  conversation: conversationField
+    .meta({ description: 'Whose draft was sent to /v1/compose: what was computed of it is not computed again.' })
+    .nullish(),
   ...refusedChatFields,
 });
 
@@ -71,5 +75,6 @@ export function readChatBody({ fields, json }: ChatBody): ChatRequest {
     },
     count: fields.n ?? 1,
     cacheSalt: fields.cache_salt ?? undefined,
+    conversation: fields.conversation ?? undefined,
   };
 }

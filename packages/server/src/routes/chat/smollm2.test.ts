@@ -2,6 +2,7 @@ import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAiClient } from '../../__fixtures__/openai-client.ts';
 import { smolLm2Path, smolLm2Server } from '../../__fixtures__/smollm2-server.ts';
+import type { AnyJson } from '../../__fixtures__/test-server.ts';
 import type { HearthServer } from '../../index.ts';
 
 const question = { model: 'smollm2', messages: [{ role: 'user' as const, content: 'What is the capital of France?' }] };
@@ -31,6 +32,29 @@ describe.skipIf(!smolLm2Path)('SmolLM2-135M-Instruct, answering the official cli
     expect(await joined(body)).toBe(choices[0]!.message.content);
     const other = await chat.completions.create({ ...body, seed: 8 });
     expect(other.choices[0]!.message.content).not.toBe(choices[0]!.message.content);
+  });
+
+  it('says the same when the question was read while it was written, with a typo', async () => {
+    const content = 'Tell me in a few words: what is the capital of France, and what is it known for?';
+    const messages = [
+      { role: 'system' as const, content: 'You know a lot.' },
+      { role: 'user' as const, content },
+    ];
+    const body = { ...question, messages, temperature: 0, max_tokens: 24 };
+    const compose = async (draft: string): Promise<AnyJson> => {
+      const headers = { 'Content-Type': 'application/json' };
+      const sent = JSON.stringify({ conversation: 'c', cache_salt: 'typed', messages: messages.slice(0, 1), draft });
+      return (
+        await server.fetch(new Request('http://localhost/v1/compose', { method: 'POST', headers, body: sent }))
+      ).json();
+    };
+    await compose('Tell me in a few wrods: what is ');
+    const { prompt_tokens, held_back_tokens } = await compose(content);
+    const typed = { ...body, conversation: 'c', cache_salt: 'typed' };
+    const { choices, usage } = await chat.completions.create(typed);
+    expect(usage!.prompt_tokens_details!.cached_tokens).toBe(prompt_tokens - held_back_tokens);
+    expect(held_back_tokens).toBeLessThan(4);
+    expect(choices).toEqual((await chat.completions.create({ ...body, ...{ cache_salt: 'fresh' } })).choices);
   });
 
   it('ends before a stop text', async () => {

@@ -116,6 +116,7 @@ export function readResponsesBody({ fields, json }: ResponsesBody): ChatRequest 
     hasContentLogprobs: true,
     count: 1,
     cacheSalt: fields.cache_salt ?? undefined,
+    conversation: undefined,
   };
 }
 
