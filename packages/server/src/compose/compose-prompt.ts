@@ -6,7 +6,8 @@ import type { DraftPrompt } from './draft.ts';
 import { finishedPart } from './finished-part.ts';
 
 export interface DraftToRender extends Pick<ChatToRender, 'messages' | 'variables'> {
-  readonly tools: readonly LosslessJson[];
+  /** Null: none. */
+  readonly tools: readonly LosslessJson[] | null;
   /** What the user has written of the next message. */
   readonly draft: string;
 }
@@ -47,7 +48,7 @@ export async function composePrompt(
     tokenIds,
     numPromptTokens: whole.length,
     findAnchor: async (signal) => {
-      if (fixed.length === 0 && rest.tools.length === 0) return 0;
+      if (fixed.length === 0 && rest.tools === null) return 0;
       return commonLength(tokenIds, await render(fixed, '', signal));
     },
   };

@@ -57,7 +57,7 @@ export const composeRoute = postRoute({
   handle: async (context, { fields, json }) => {
     const { conversation } = fields;
     const served = await context.useModel(fields.model);
-    const hasTools = toolChoiceOf(fields.tools, fields.tool_choice) !== 'none';
+    const hasTools = (fields.tools ?? []).length > 0 && toolChoiceOf(fields.tools, fields.tool_choice) !== 'none';
     let prompt: ComposePrompt | undefined;
     const done = await served.drafts.compose({
       conversation,
@@ -68,7 +68,7 @@ export const composeRoute = postRoute({
         const draft = {
           messages: json.messages as readonly Readonly<Record<string, LosslessJson>>[],
           draft: fields.draft,
-          tools: hasTools ? ((json.tools ?? []) as readonly LosslessJson[]) : [],
+          tools: hasTools ? (json.tools as readonly LosslessJson[]) : null,
           variables: (json.chat_template_kwargs ?? {}) as Readonly<Record<string, LosslessJson>>,
         };
         prompt = await composePrompt(served, draft, signal);
