@@ -235,6 +235,20 @@ describe('search', () => {
     await expect(searching).rejects.toMatchObject({ code: 'aborted' });
   });
 
+  it('goes on after others, so that many take no more of the thread than one', async () => {
+    for (let index = 0; index < 30; index++) store.create({ messages: [user('x'.repeat(conversationLimits.content))] });
+    store.create({ title: 'there' });
+    const ended: string[] = [];
+    const searches = ['nowhere', 'there', 'nowhere', 'there'].map(async (text, index) => {
+      const signal = index === 2 ? AbortSignal.abort() : undefined;
+      const { conversations } = await store.search(text, { limit: 1, signal });
+      ended.push(`${text} ${index}: ${conversations.length}`);
+    });
+    await expect(searches[2]).rejects.toMatchObject({ code: 'aborted' });
+    await Promise.allSettled(searches);
+    expect(ended).toEqual(['nowhere 0: 0', 'there 1: 1', 'there 3: 1']);
+  });
+
   it.each(['', 'x'.repeat(201), 'a\0b'])('refuses a text of no use', async (text) => {
     await expect(store.search(text)).rejects.toMatchObject({ code: 'invalid_argument' });
   });

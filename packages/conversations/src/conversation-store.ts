@@ -47,6 +47,8 @@ export class ConversationStore {
   readonly #path: string;
   readonly #database: Database.Database;
   readonly #prepared: Statements;
+  /** Settles when the last search that was asked for is over. */
+  #searches: Promise<unknown> = Promise.resolve();
 
   /** @internal Use `openConversationStore`. */
   constructor(path: string, maxBytes: number) {
@@ -68,7 +70,7 @@ export class ConversationStore {
 
   /**
    * Those of which the title or a message contains the text, in whatever case. Looks through everything there is, in slices of
-   * a few milliseconds between which other work has its turn.
+   * a few milliseconds between which other work has its turn, one search after another.
    * @throws InvalidArgumentError for an empty text, or one of more than 200 characters
    * @throws AbortError
    */
@@ -78,9 +80,11 @@ export class ConversationStore {
     if (text === '' || text.length > conversationLimits.search || text.includes('\0')) {
       throw invalid('search', `must be a text of 1 to ${conversationLimits.search} characters other than U+0000`, text);
     }
+    const options = { text, before: place, limit: most + 1, signal };
+    const found = this.#searches.then(() => search(() => this.#statements(), options));
+    this.#searches = found.catch(() => {});
     try {
-      const options = { text, before: place, limit: most + 1, signal };
-      return pageOf(await search(() => this.#statements(), options), most);
+      return pageOf(await found, most);
     } catch (error) {
       throw translateError(error, this.#path);
     }

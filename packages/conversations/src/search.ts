@@ -24,6 +24,7 @@ export async function search(
   statements: () => Statements,
   { text, before, limit, signal }: SearchOptions,
 ): Promise<readonly SummaryRow[]> {
+  throwIfAborted(signal);
   const patterns = searchPatterns(text);
   const inTitle = text.toLowerCase();
   const found: SummaryRow[] = [];
