@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@hearth/core';
 import { ConstraintError } from './constraint-error.ts';
+import { withoutLargeIntegers } from './schema/large-integers.ts';
 
 /** What a text has to be. */
 export type ConstraintSource =
@@ -85,7 +86,7 @@ function checkSource(source: ConstraintSource): ConstraintSource {
 
 function checkSchema(schema: unknown, field: string): unknown {
   if (typeof schema === 'boolean' || (typeof schema === 'object' && schema !== null && !Array.isArray(schema))) {
-    return schema;
+    return withoutLargeIntegers(schema);
   }
   throw invalid(field, 'a JSON schema: an object, true or false', schema);
 }

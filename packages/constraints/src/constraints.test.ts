@@ -29,6 +29,17 @@ async function allowedAfter(source: ConstraintSource, text: string): Promise<num
   return idsOf(mask);
 }
 
+it('takes schemas with integers of 64 bits, and says of a grammar that it nests too deep', async () => {
+  const schema = { type: 'integer', minimum: 0, maximum: 2n ** 63n - 1n, default: 2n ** 62n + 1n };
+  const texts = ['9223372036854774784', '9223372036854775808', '-1', '7'];
+  expect(await taken({ kind: 'json-schema', schema }, texts)).toEqual(['9223372036854774784', '7']);
+  const grammar = `root ::= ${'('.repeat(20_000)}"a"${')'.repeat(20_000)}`;
+  await expect(compiler.compile({ kind: 'grammar', grammar })).rejects.toMatchObject({
+    code: 'constraint',
+    message: expect.stringContaining('nests too deep'),
+  });
+});
+
 describe('JSON mode', () => {
   it('takes objects only', async () => {
     const right = ['{}', '{ }', '{"a":1}', '{"a": [1, "x", {"b": null}], "c": true}', '{\n  "a": -1.5e+10\n}'];

@@ -104,9 +104,7 @@ class JsonReader<Value> {
       this.#count(1);
       const key = this.#builder.key(this.#string());
       if (this.#rules.equalKeys === 'refused' && members.has(key)) {
-        throw this.#error(
-          `the key ${JSON.stringify(key.slice(0, 80))} comes twice in one object, the second time before`,
-        );
+        throw this.#error(`the key ${JSON.stringify(key.slice(0, 80))} comes a second time in one object`);
       }
       this.#expect(':');
       members.set(key, this.#value(depth + 1));

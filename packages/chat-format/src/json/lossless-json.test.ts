@@ -64,8 +64,8 @@ describe('parseLosslessJson', () => {
   it.each<[message: string, text: string, position: number]>([
     ['body is no valid JSON: a value is expected at character 6.', '{"a": }', 6],
     ['body is no valid JSON: "," is expected at character 7.', '{"a": 1:2}', 7],
-    ['body is no valid JSON: the key "a" comes twice in one object', '{"a": 1, "a": 1}', 12],
-    ['body is no valid JSON: the key "a" comes twice in one object', '{"a": 1, "\\u0061": 1}', 17],
+    ['body is no valid JSON: the key "a" comes a second time in one object', '{"a": 1, "a": 1}', 12],
+    ['body is no valid JSON: the key "a" comes a second time in one object', '{"a": 1, "\\u0061": 1}', 17],
     ['body is no valid JSON: something follows after its end at character 3.', '{} {}', 3],
     ['body is no valid JSON: a value is expected at character 0.', '', 0],
   ])('refuses with the place: %s', (message, text, position) => {

@@ -58,7 +58,8 @@ export async function loadXGrammar({ path, memoryMiB }: LoadOptions): Promise<XG
             details: { limit: 'memory', memoryMiB },
           });
         }
-        const reason = message.replace(/^\[FATAL\] \S+: /, '') || String(error);
+        const isTooDeep = error instanceof RangeError;
+        const reason = isTooDeep ? 'it nests too deep' : message.replace(/^\[FATAL\] \S+: /, '') || String(error);
         throw new LibraryError(reason, { cause: error });
       }
     },
