@@ -12,6 +12,7 @@ function read(pieces: readonly string[], parser: OutputParserOptions) {
   const reader = new OutputReader({
     parser,
     callsAreCertain: false,
+    beginsWithCall: false,
     mostCalls: 9,
     logprobs,
     isContentOnly: true,

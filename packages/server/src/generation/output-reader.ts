@@ -9,6 +9,8 @@ export interface OutputReaderOptions {
   readonly parser: OutputParserOptions;
   /** Whether a constraint sees to it that each call is whole, unless the text is cut off. */
   readonly callsAreCertain: boolean;
+  /** Whether nothing may stand before the first call, so that what is left of one that was cut off is no content. */
+  readonly beginsWithCall: boolean;
   /** Further calls are left out. */
   readonly mostCalls: number;
   /** Present when log-probabilities are asked for. */
@@ -21,6 +23,7 @@ export interface OutputReaderOptions {
 export class OutputReader {
   readonly #parser: OutputParser;
   readonly #calls: WholeCalls;
+  readonly #beginsWithCall: boolean;
   readonly #logprobs: TextLogprobs | undefined;
   readonly #content: ContentLogprobs | undefined;
   #newLogprobs: TextLogprob[] = [];
@@ -30,6 +33,7 @@ export class OutputReader {
   constructor(options: OutputReaderOptions) {
     this.#parser = createOutputParser(options.parser);
     this.#calls = new WholeCalls({ areCertain: options.callsAreCertain, mostCalls: options.mostCalls });
+    this.#beginsWithCall = options.beginsWithCall;
     this.#logprobs = options.logprobs;
     this.#content = options.logprobs && options.isContentOnly ? new ContentLogprobs() : undefined;
   }
@@ -45,7 +49,9 @@ export class OutputReader {
 
   /** The last events. Nothing may follow. */
   finish(result: GenerateResult): readonly OutputEvent[] {
-    const events = this.#calls.pass(this.#parser.finish());
+    const last = this.#calls.pass(this.#parser.finish());
+    const isCutCall = this.#beginsWithCall && this.#calls.numCalls === 0;
+    const events = isCutCall ? last.filter(({ type }) => type !== 'content') : last;
     this.#content?.read('', contentOf(events));
     if (this.#logprobs) this.#keep(this.#logprobs.finish(result), true);
     return events;

@@ -95,12 +95,14 @@ export async function startChat(
     prefilled:
       conversation === undefined ? undefined : await served.drafts.fork({ conversation, cacheSalt }, prompt.tokenIds),
   });
+  // Ends that the client has named may come within a call.
+  const callsAreCertain = plan?.callsAreCertain === true && !hasOwnEnds(generate);
   return generations.map((generation) => ({
     generation,
     reader: new OutputReader({
       parser,
-      // Ends that the client has named may come within a call.
-      callsAreCertain: plan?.callsAreCertain === true && !hasOwnEnds(generate),
+      callsAreCertain,
+      beginsWithCall: callsAreCertain && toolChoice !== 'auto',
       mostCalls: request.parallelCalls === false ? 1 : Number.POSITIVE_INFINITY,
       logprobs: generate.logprobs === undefined ? undefined : new TextLogprobs(tokenizer, showSpecialTokens),
       isContentOnly: request.hasContentLogprobs ?? false,

@@ -138,6 +138,18 @@ describe('a whole answer', () => {
   });
 });
 
+it('refuses a whole answer of too many log-probabilities, and streams it', async () => {
+  const { refusal, events } = await serve('hello');
+  const body = { n: 10, logprobs: true, top_logprobs: 20 };
+  expect(await refusal(body)).toMatchObject({
+    status: 400,
+    param: 'logprobs',
+    message: expect.stringMatching(/stream/),
+  });
+  expect((await events(body)).at(-1)).toBe('[DONE]');
+  expect(await refusal({ ...body, max_tokens: 10 })).toMatchObject({ status: 200 });
+});
+
 describe('a streamed answer', () => {
   it('has the role first and alone, then text, then an empty delta with the reason, then [DONE]', async () => {
     const { events } = await serve('ab');

@@ -1,5 +1,6 @@
 import { createAnswerHead } from '../../generation/answer-head.ts';
 import { checkCount } from '../../generation/check-count.ts';
+import { checkLogprobs } from '../../generation/check-logprobs.ts';
 import { startChat } from '../../generation/start-chat.ts';
 import { eventStream } from '../../http/event-stream.ts';
 import { postRoute } from '../../http/route.ts';
@@ -29,6 +30,7 @@ export const chatCompletionsRoute = postRoute({
     const request = readChatBody(body);
     checkCount(context, request.count);
     const served = await context.useModel(fields.model);
+    if (!fields.stream) checkLogprobs(served, { ...request, numScoredTokens: [0] });
     const started = await startChat(context, served, request);
     const head = createAnswerHead(served, 'chatcmpl-');
     if (!fields.stream) return Response.json(await chatAnswer(context, head, started));

@@ -55,6 +55,16 @@ describe('response_format', () => {
     $defs: { mood: { enum: ['up', 'down', 'a"b\\c'] } },
   };
 
+  it('takes schemas with bounds of 64 bits', async () => {
+    const { answer } = await serve(undefined);
+    const schema = '{"type": "integer", "minimum": 0, "maximum": 9223372036854775807}';
+    const body = `{"messages": [{"role": "user", "content": "hi"}], "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": ${schema}}}}`;
+    const { status, body: whole } = await test.json(path, body);
+    expect(status).toBe(200);
+    expect(BigInt(whole.choices[0].message.content)).toBeLessThan(2n ** 63n);
+    expect((await answer(jsonSchema(JSON.parse(schema)))).choices[0].finish_reason).toBe('stop');
+  });
+
   it('holds the answer to a schema, streamed and not (B42)', async () => {
     const { answer, events } = await serve(undefined);
     for (const seed of [1, 2, 3]) {
@@ -153,15 +163,19 @@ describe('tool_choice', () => {
     }
   });
 
-  it('with too few tokens: no call, and finish_reason length', async () => {
-    const { answer, events } = await serve(undefined, 'qwenLike');
-    for (const max_tokens of [1, 20, 45]) {
-      const body = { tools, tool_choice: 'required', max_tokens };
-      const { message, finish_reason } = (await answer(body)).choices[0];
-      expect([message.tool_calls, finish_reason]).toEqual([undefined, 'length']);
-      expect((await events(body)).at(-2).choices[0].finish_reason).toBe('length');
-    }
-  });
+  it.each(['qwenLike', 'llamaLike'] as const)(
+    'with too few tokens: no call, nothing of one as content, and finish_reason length (%s)',
+    async (template) => {
+      const { answer, events } = await serve(undefined, template);
+      for (const max_tokens of [1, 9, 20, 25]) {
+        const body = { tools, tool_choice: 'required', max_tokens };
+        const { message, finish_reason } = (await answer(body)).choices[0];
+        expect([message.content, message.tool_calls, finish_reason]).toEqual(['', undefined, 'length']);
+        const chunks = await events(body);
+        expect([join(chunks, 'content'), chunks.at(-2).choices[0].finish_reason]).toEqual(['', 'length']);
+      }
+    },
+  );
 
   it('with a stop text that ends the call: it is content, streamed and not', async () => {
     const { answer, events } = await serve(undefined, 'qwenLike');

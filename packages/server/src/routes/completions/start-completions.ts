@@ -1,6 +1,7 @@
 import type { Generation } from '@hearth/engine';
 import { generationOptions } from '../../fields/generation-fields.ts';
 import { checkCount } from '../../generation/check-count.ts';
+import { checkLogprobs } from '../../generation/check-logprobs.ts';
 import { compileConstraint, planConstraint } from '../../generation/plan-constraint.ts';
 import { startGenerations } from '../../generation/start-generations.ts';
 import type { RequestContext } from '../../http/request-context.ts';
@@ -53,6 +54,10 @@ export async function startCompletions(
     stopTokenIds: [...(options.stopTokenIds ?? []), ...endTokenIds],
     logprobs: fields.logprobs ?? (isRanked ? 0 : undefined),
   };
+  if (!fields.stream) {
+    const numScoredTokens = prompts.map(({ tokenIds }) => (fields.echo ? tokenIds.length : 0));
+    checkLogprobs(served, { numScoredTokens, count, generate });
+  }
   const cacheSalt = fields.cache_salt ?? undefined;
   const echo = async (prompt: Prompt): Promise<Echo | undefined> => {
     if (!fields.echo) return undefined;

@@ -1,3 +1,4 @@
+import { checkLogprobs } from '../../generation/check-logprobs.ts';
 import { startChat } from '../../generation/start-chat.ts';
 import { eventStream } from '../../http/event-stream.ts';
 import { postRoute } from '../../http/route.ts';
@@ -24,7 +25,9 @@ export const responsesRoute = postRoute({
   },
   handle: async (context, body) => {
     const served = await context.useModel(body.fields.model);
-    const [choice] = await startChat(context, served, readResponsesBody(body));
+    const request = readResponsesBody(body);
+    if (!body.fields.stream) checkLogprobs(served, { ...request, numScoredTokens: [0] });
+    const [choice] = await startChat(context, served, request);
     const run = new ResponseRun(context, body, served.name, choice!);
     if (!body.fields.stream) {
       for await (const _ of run.events()) {
