@@ -1,13 +1,14 @@
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { loadModel, type Model } from '@hearth/engine';
 import { promptLookup } from '@hearth/llm';
 import { createReferenceBackend } from '@hearth/reference';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { tinyLlama } from './__fixtures__/run-cli.ts';
-import { Conversation } from './conversation.ts';
+import { Conversation, type ConversationOptions } from './conversation.ts';
 
 const backend = createReferenceBackend();
 let model: Model;
@@ -26,20 +27,36 @@ afterAll(async () => {
 afterEach(() => vi.restoreAllMocks());
 
 /** What a conversation shows after each of these messages. */
-async function converse(...messages: string[]): Promise<string[]> {
+function converse(...messages: string[]): Promise<string[]> {
+  return converseTyping(messages, []);
+}
+
+/** The same, with what is typed before each of the messages, in that order. */
+async function converseTyping(
+  messages: string[],
+  typed: readonly (readonly string[])[],
+  options: Partial<ConversationOptions> = {},
+): Promise<string[]> {
+  const turns = typed.values();
   const shown: string[] = [];
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
     shown[shown.length - 1] += stripVTControlCharacters(String(text));
     return true;
   });
+  const signal = new AbortController().signal;
+  const conversation = new Conversation(model, { maxTokens: 12, temperature: 0, ...options }, signal);
   const next = async () => {
     if (messages.length > 0) shown.push('');
+    for (const draft of turns.next().value ?? []) {
+      conversation.typed(draft);
+      // Longer than the pause after which a draft is computed.
+      await delay(300);
+    }
+    // What comes right before Enter is not.
+    conversation.typed('zzz ');
     return messages.shift();
   };
-  await new Conversation(model, { maxTokens: 12, temperature: 0 }, new AbortController().signal).run({
-    next,
-    close: () => {},
-  });
+  await conversation.run({ next, close: () => {} });
   return shown;
 }
 
@@ -85,6 +102,17 @@ it('stays as it is when a file cannot be written or holds no conversation', asyn
   expect(broken).toMatch(/broken: expected \{"messages": \[\.\.\.\]\}/);
   expect(unwritable).toMatch(/chat: it could not be written: ENOENT/);
   expect([first, second]).toEqual(await converse('abc', 'def'));
+});
+
+it('computes a message while it is typed, and answers the same', async () => {
+  const messages = ['abc def', 'ghi', '/stats'];
+  const typed = [['abd ', 'abc'], ['a b', 'ghi '], ['/stats']];
+  const [first, second, stats] = await converse(...messages);
+  const [typedFirst, typedSecond, typedStats] = await converseTyping(messages.slice(), typed);
+  expect([typedFirst, typedSecond]).toEqual([first, second]);
+  expect(cachedTokens(typedStats!)).toBeGreaterThan(cachedTokens(stats!));
+  const off = await converseTyping(messages.slice(), typed, { compose: false });
+  expect(cachedTokens(off[2]!)).toBe(cachedTokens(stats!));
 });
 
 it('explains its commands, also when one lacks its file', async () => {

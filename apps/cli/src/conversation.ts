@@ -1,12 +1,15 @@
 import { printable, stylesFor } from '@hearth/command-line';
 import { HearthError } from '@hearth/core';
-import { chat, type GenerateResult, type Generation, type Model, type Session } from '@hearth/engine';
+import { chat, compose, type GenerateResult, type Generation, type Model, type Session } from '@hearth/engine';
 import { type AnswerFlags, answerOptions } from './answer-options.ts';
+import { Composer } from './composer.ts';
 import { loadConversation, type Message, saveConversation } from './saved-conversation.ts';
 import { MessageReader } from './terminal/message-reader.ts';
 
 export interface ConversationOptions extends AnswerFlags {
   readonly system?: string;
+  /** Whether messages are computed while they are typed. Default: true. */
+  readonly compose?: boolean;
 }
 
 const help = `/help            this list
@@ -24,6 +27,7 @@ export class Conversation {
   readonly #options: ConversationOptions;
   readonly #signal: AbortSignal;
   readonly #styles = stylesFor(process.stdout);
+  readonly #composer = new Composer((draft, signal) => this.#compose(draft, signal));
   #session: Session;
   #messages: readonly Message[];
   #answering: Generation | undefined;
@@ -45,6 +49,7 @@ export class Conversation {
     try {
       for (;;) {
         const text = await messages.next();
+        await this.#composer.stop();
         if (text === undefined || text === '/exit' || text === '/quit') break;
         if (text.startsWith('/')) await this.#command(text);
         else if (text !== '') await this.#answer(text);
@@ -52,8 +57,14 @@ export class Conversation {
     } finally {
       this.#signal.removeEventListener('abort', leave);
       messages.close();
+      await this.#composer.stop();
       await this.#session.dispose();
     }
+  }
+
+  /** What there is of the next message has changed. */
+  typed(draft: string): void {
+    if (this.#options.compose !== false) this.#composer.typed(draft);
   }
 
   #terminal(): MessageReader {
@@ -61,6 +72,7 @@ export class Conversation {
     return new MessageReader({
       input: process.stdin,
       output: process.stdout,
+      onTyping: (draft) => this.typed(draft),
       onInterrupt: stopAnswer,
       onClose: stopAnswer,
     });
@@ -106,6 +118,11 @@ export class Conversation {
       if (!HearthError.isInstance(error) || this.#signal.aborted) throw error;
       this.#print(red(printable(error.message)));
     }
+  }
+
+  async #compose(draft: string, signal: AbortSignal): Promise<void> {
+    if (draft.startsWith('/') || signal.aborted) return;
+    await compose(this.#model, this.#messages, draft, { session: this.#session, signal });
   }
 
   async #answer(text: string): Promise<void> {

@@ -7,6 +7,7 @@ export {
   type RenderRequest,
 } from './chat-template.ts';
 export { type ChatTemplatePlaces, type ChatTemplateSource, chooseChatTemplate } from './choose-chat-template.ts';
+export { finishedPart } from './finished-part.ts';
 export { JsonText } from './json/json-text.ts';
 export {
   type LosslessJson,

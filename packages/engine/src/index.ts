@@ -1,4 +1,5 @@
 export { type ChatOptions, chat } from './chat/chat.ts';
+export { type ComposeOptions, compose } from './chat/compose.ts';
 export type { ModelChatTemplate, RenderChatOptions } from './chat/render-chat.ts';
 export {
   AnchorError,

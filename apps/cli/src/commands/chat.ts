@@ -17,6 +17,7 @@ import { generate } from './generate.ts';
 
 interface ChatFlags extends AnsweringFlags, AnswerFlags {
   system?: string;
+  compose: boolean;
 }
 
 const defaultMaxTokens = 1024;
@@ -28,12 +29,8 @@ export function chatCommand(signal: AbortSignal): Command {
   const command = new Command('chat')
     .description('Talk to a model. Without a terminal, standard input is one prompt, answered once.')
     .option('-s, --system <text>', 'system message')
-    .option(
-      '-n, --max-tokens <n>',
-      'most tokens per answer',
-      (t) => parseWhole(t, '--max-tokens', 1),
-      defaultMaxTokens,
-    );
+    .option('-n, --max-tokens <n>', 'most tokens per answer', (t) => parseWhole(t, '--max-tokens', 1), defaultMaxTokens)
+    .option('--no-compose', 'compute messages when they are sent only, not while they are typed');
   addAnswerOptions(addAnsweringOptions(command), chatSampling);
   return command.action((flags: ChatFlags) =>
     process.stdin.isTTY ? openChat(flags, signal) : generate(flags, signal),

@@ -36,6 +36,26 @@ describe('messages from a terminal', () => {
   });
 });
 
+describe('what is typed', () => {
+  it('is told after each key while a message is awaited, with the lines before it', async () => {
+    const { reader, type, drafts } = openTerminal();
+    await type('ahead');
+    expect(drafts).toEqual([]);
+    expect(await answering(reader, () => type(' x\u007fy\\\rz\r'))).toBe('ahead y\nz');
+    expect(drafts).toEqual([
+      'ahead',
+      'ahead ',
+      'ahead x',
+      'ahead ',
+      'ahead y',
+      'ahead y\\',
+      'ahead y\n',
+      'ahead y\n',
+      'ahead y\nz',
+    ]);
+  });
+});
+
 describe('Ctrl-C', () => {
   it('while nobody waits interrupts, and drops what has been typed ahead', async () => {
     const { reader, type, events } = openTerminal();
@@ -85,9 +105,11 @@ function openTerminal() {
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} });
   const output = Object.assign(new PassThrough(), { isTTY: true, columns: 80 });
   const events: string[] = [];
+  const drafts: string[] = [];
   const reader = new MessageReader({
     input: input as unknown as NodeJS.ReadStream,
     output: output as unknown as NodeJS.WriteStream,
+    onTyping: (draft) => drafts.push(draft),
     onInterrupt: () => events.push('interrupt'),
     onClose: () => events.push('close'),
   });
@@ -98,6 +120,7 @@ function openTerminal() {
   return {
     reader,
     events,
+    drafts,
     shown: () => stripVTControlCharacters(written),
     async type(text: string) {
       input.write(text);

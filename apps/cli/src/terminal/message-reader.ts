@@ -9,6 +9,8 @@ const pasteMarksOff = '\u001b[?2004l';
 export interface MessageReaderOptions {
   readonly input: NodeJS.ReadStream;
   readonly output: NodeJS.WriteStream;
+  /** What there is of the message that is awaited, after each key, and when it begins to be awaited. */
+  onTyping?(draft: string): void;
   /** Ctrl-C while no message is awaited. */
   onInterrupt(): void;
   /** The user has left (Ctrl-D, or Ctrl-C twice), maybe while no message is awaited. */
@@ -24,6 +26,7 @@ export class MessageReader {
   readonly #output: NodeJS.WriteStream;
   readonly #echo: Echo;
   readonly #styles: Styles;
+  readonly #onTyping: ((draft: string) => void) | undefined;
   readonly #onInterrupt: () => void;
   readonly #waiting: string[] = [];
   /** The lines of a message that is not complete yet. */
@@ -33,10 +36,11 @@ export class MessageReader {
   #interruptedOnce = false;
   #deliver: ((message: string | undefined) => void) | undefined;
 
-  constructor({ input, output, onInterrupt, onClose }: MessageReaderOptions) {
+  constructor({ input, output, onTyping, onInterrupt, onClose }: MessageReaderOptions) {
     this.#output = output;
     this.#echo = new Echo(output);
     this.#styles = stylesFor(output);
+    this.#onTyping = onTyping;
     this.#onInterrupt = onInterrupt;
     this.#lines = createInterface({ input, output: this.#echo, terminal: true, historySize: 1000 });
     this.#lines.on('line', (line) => this.#takeLine(line));
@@ -50,6 +54,7 @@ export class MessageReader {
     input.on('keypress', (_text: string | undefined, key: Key | undefined) => {
       if (key?.name === 'paste-start') this.#pasting = true;
       if (key?.name === 'paste-end') this.#pasting = false;
+      this.#tellDraft();
     });
     this.#mark(pasteMarksOn);
   }
@@ -85,6 +90,11 @@ export class MessageReader {
     this.#lines.setPrompt(this.#prompt);
     this.#lines.prompt();
     if (typed !== '') this.#lines.write(typed);
+    this.#tellDraft();
+  }
+
+  #tellDraft(): void {
+    if (this.#deliver) this.#onTyping?.([...this.#parts, this.#lines.line].join('\n').trimStart());
   }
 
   #takeLine(line: string): void {

@@ -95,6 +95,17 @@ describe('Scheduler', () => {
     expect(scheduler.numWaiting).toBe(2);
   });
 
+  it('gives full steps to a task that is alone, but not to one of low priority, as who comes next would wait', () => {
+    const tokensOf = (priority: number) => {
+      const chunkSizer = new ChunkSizer({ targetMs: 100, maxTokens: 128 });
+      chunkSizer.observe({ numPrefillTokens: 20, numOtherTokens: 0, milliseconds: 80 });
+      const { add, step } = setUp({ chunkSizer, maxTokensPerStep: 128 });
+      add(100, { priority });
+      return step().entries[0]!.numTokens;
+    };
+    expect([tokensOf(0), tokensOf(-1)]).toEqual([100, 20]);
+  });
+
   it('refuses what would not fit alone', () => {
     const { add, scheduler } = setUp({ numBlocks: 2 });
     expect(() => add(13, { mostPositions: 33 })).toThrow(CacheExhaustedError);

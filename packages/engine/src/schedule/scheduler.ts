@@ -212,8 +212,9 @@ export class Scheduler {
 
   #budget() {
     const { maxTokensPerStep, maxOutputRows, chunkSizer } = this.#options;
-    // Nobody is kept waiting by the prefill of the only task.
-    const isAlone = this.#ranked.size === 1;
+    // Nobody is kept waiting by the prefill of the only task, but for whoever comes next, if it is to give way.
+    const [only] = this.#ranked.keys();
+    const isAlone = this.#ranked.size === 1 && only!.priority >= 0;
     return {
       maxTokens: maxTokensPerStep,
       maxOutputRows,

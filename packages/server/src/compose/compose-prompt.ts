@@ -1,9 +1,8 @@
-import type { LosslessJson } from '@hearth/chat-format';
+import { finishedPart, type LosslessJson } from '@hearth/chat-format';
 import { ContextLengthError } from '@hearth/core';
 import { type ChatToRender, renderChatPrompt } from '../generation/chat-prompt.ts';
 import type { ServedModel } from '../models/served-model.ts';
 import type { DraftPrompt } from './draft.ts';
-import { finishedPart } from './finished-part.ts';
 
 export interface DraftToRender extends Pick<ChatToRender, 'messages' | 'variables'> {
   /** Null: none. */
