@@ -12,6 +12,8 @@ export default defineConfig({
       'benchmarks/**/*.test.ts',
     ],
     testTimeout: 60_000,
+    // What is awaited in a browser comes when it comes, on a busy machine, too.
+    expect: { poll: { timeout: 20_000 } },
     hookTimeout: 120_000,
     // Two workers: the tests that matter start threads of their own.
     maxWorkers: 2,

@@ -7,6 +7,7 @@ import type { Settings } from './settings/settings.ts';
 
 export interface Announcement {
   readonly url: string;
+  readonly hasPage: boolean;
   readonly models: readonly FoundModel[];
   readonly backend: BackendInfo;
   readonly settings: Settings;
@@ -15,10 +16,11 @@ export interface Announcement {
 }
 
 /** Says on standard output where the server is and what it serves. */
-export function announce({ url, models, backend, settings, apiKeys, logger }: Announcement): void {
+export function announce({ url, hasPage, models, backend, settings, apiKeys, logger }: Announcement): void {
   const names = models.map(({ name, aliases }) => [name, ...aliases].join(' = ')).join(', ');
   const lines = [
     `Listening on ${url}`,
+    ...(hasPage ? [`Chat page: ${url}/`] : []),
     `${models.length === 1 ? 'Model' : 'Models'}: ${names}`,
     explainThreads(backend, { wanted: settings.threads }),
   ];

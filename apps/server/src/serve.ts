@@ -1,5 +1,5 @@
 import { openBackend } from '@hearth/command-line';
-import { createServer, type HearthServer } from '@hearth/server';
+import { createServer, type HearthServer, type LoadOptions } from '@hearth/server';
 import type { Logger } from 'pino';
 import { announce } from './announce.ts';
 import { openConversations } from './conversations/open-conversations.ts';
@@ -9,6 +9,7 @@ import { createLogger } from './log/create-logger.ts';
 import { logReporter } from './log/log-reporter.ts';
 import { type FoundModel, findModels } from './models/find-models.ts';
 import { loadFoundModel } from './models/load-found-model.ts';
+import { readChatPage } from './page.ts';
 import { readApiKeys } from './settings/api-keys.ts';
 import type { Settings } from './settings/settings.ts';
 
@@ -24,10 +25,13 @@ export async function serve(settings: Settings, signal: AbortSignal): Promise<vo
   const tls = tlsCertificate && tlsKey ? await readTlsIdentity(tlsCertificate, tlsKey) : undefined;
   const models = await findModels(settings, signal);
   const logger = createLogger(settings);
+  const page = settings.page ? await readChatPage() : undefined;
+  if (settings.page && !page) logger.warn('the chat page is not there: it has not been built');
   const backend = await openBackend(settings);
   try {
     const conversations = openConversations(settings, logger);
-    const server = createServer({ ...serverOptions(settings), apiKeys, logger, conversations, models: definitions() });
+    const files = { page, conversations };
+    const server = createServer({ ...serverOptions(settings), apiKeys, logger, ...files, models: definitions() });
     try {
       const listener = await listen({
         ...settings,
@@ -37,7 +41,7 @@ export async function serve(settings: Settings, signal: AbortSignal): Promise<vo
         onError: (err) => logger.error({ err }, 'connection could not be taken'),
       });
       try {
-        announce({ url: listener.url, models, backend: backend.info, settings, apiKeys, logger });
+        announce({ url: listener.url, hasPage: page !== undefined, models, backend: backend.info, settings, apiKeys, logger });
         await workUntil(signal, preload(server, models, settings));
         await drain(server, settings, logger);
       } finally {
@@ -52,11 +56,12 @@ export async function serve(settings: Settings, signal: AbortSignal): Promise<vo
   }
 
   function definitions() {
-    const options = { backend, machine: settings, reporter: logReporter(logger) };
+    const options = { backend, machine: settings };
     return models.map((model) => ({
       name: model.name,
       aliases: model.aliases,
-      load: ({ signal }: { signal: AbortSignal }) => loadFoundModel(model, { ...options, signal }),
+      load: ({ signal, onProgress }: LoadOptions) =>
+        loadFoundModel(model, { ...options, signal, reporter: logReporter(logger, onProgress) }),
     }));
   }
 }

@@ -2,6 +2,7 @@ import type { ConversationStore } from '@hearth/conversations';
 import { InvalidArgumentError } from '@hearth/core';
 import type { Model } from '@hearth/engine';
 import { type Logger, silentLogger } from './logger.ts';
+import type { PageHandler } from './page/page-files.ts';
 
 /** A model that can be asked for by name. It is loaded when it is first used. */
 export interface ModelDefinition {
@@ -10,7 +11,13 @@ export interface ModelDefinition {
   /** Other names that requests may use for it. */
   readonly aliases?: readonly string[] | undefined;
   /** Loads the model. Called again after it was unloaded, or when it failed. */
-  load(options: { readonly signal: AbortSignal }): Promise<LoadedModel>;
+  load(options: LoadOptions): Promise<LoadedModel>;
+}
+
+export interface LoadOptions {
+  readonly signal: AbortSignal;
+  /** May be told how much of the work is done, from 0 to 1. `/v1/models` says it. */
+  readonly onProgress: (part: number) => void;
 }
 
 export interface LoadedModel {
@@ -52,6 +59,8 @@ export interface ServerOptions {
   readonly idleTimeoutMs?: number | undefined;
   /** Where `/v1/conversations` keeps them. It stays the caller's, to be closed after the server. Default: there are none. */
   readonly conversations?: ConversationStore | undefined;
+  /** Is asked for what lies outside the interface, for GET and HEAD; no key is needed. Default: there is nothing. */
+  readonly page?: PageHandler | undefined;
   /** Default: silence. */
   readonly logger?: Logger | undefined;
   /** Write bodies of requests to the log, at level debug. Default: false. */
@@ -83,6 +92,7 @@ export function resolveServerOptions(options: ServerOptions): ResolvedServerOpti
     draftTimeoutMs: options.draftTimeoutMs ?? 60_000,
     maxChoices: options.maxChoices ?? 64,
     idleTimeoutMs: options.idleTimeoutMs ?? Number.POSITIVE_INFINITY,
+    page: options.page ?? (() => undefined),
     logger: options.logger ?? silentLogger,
     logPrompts: options.logPrompts ?? false,
   };

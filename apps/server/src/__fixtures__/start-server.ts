@@ -28,11 +28,11 @@ export function runServer(args: readonly string[], env: NodeJS.ProcessEnv = {}):
 }
 
 /**
- * Starts `hearth-server` at a free port, on the reference backend, and waits until it listens.
+ * Starts `hearth-server` at a free port, on the reference backend and without the page, and waits until it listens.
  * @throws Error with what it wrote, when it ends instead
  */
 export async function startServer(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<RunningServer> {
-  const child = spawnSources(main, ['--port', '0', '--backend', 'reference', ...args], {
+  const child = spawnSources(main, ['--port', '0', '--page', 'off', '--backend', 'reference', ...args], {
     env: { ...ownEnvironment, ...env },
   });
   const ended = outcome(child);

@@ -44,6 +44,12 @@ export const settingsSchema = z.strictObject({
     description: 'port to listen on; 0 takes any free one',
     read: readNumber,
   }),
+  page: setting(z.boolean().default(true), {
+    group: network,
+    argument: '<on|off>',
+    description: 'serve the chat page at /',
+    read: readSwitch,
+  }),
   apiKeyFile: setting(z.string().min(1).optional(), {
     group: network,
     argument: '<file>',

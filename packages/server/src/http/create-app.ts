@@ -21,7 +21,7 @@ export interface ConnectionBindings {
 
 interface AppEnvironment {
   Bindings: ConnectionBindings;
-  Variables: { requestId: string; hasRoute: boolean };
+  Variables: { requestId: string; hasRoute: boolean; isPage: boolean };
 }
 
 /**
@@ -44,7 +44,9 @@ export function createApp(services: Services): Hono<AppEnvironment> {
     if (c.get('hasRoute')) return;
     const milliseconds = performance.now() - startedAt;
     const { error, req, res } = c;
-    observer.refused({ request: req.raw, requestId: c.get('requestId'), status: res.status, milliseconds, error });
+    const requestId = c.get('requestId');
+    const isPage = c.get('isPage') ?? false;
+    observer.withoutRoute({ request: req.raw, requestId, isPage, status: res.status, milliseconds, error });
   });
   app.use(async (c, next) => {
     // Answers are data: no browser is to take them for scripts or pages, or to put them into pages of others.
@@ -86,6 +88,11 @@ export function createApp(services: Services): Hono<AppEnvironment> {
       });
     });
   }
+  app.on(['GET', 'HEAD'], '*', async (c, next) => {
+    const file = options.page(c.req.raw);
+    c.set('isPage', file !== undefined);
+    return file ?? next();
+  });
   app.all('*', (c) => {
     const message = `There is nothing at ${c.req.method.slice(0, 20)} ${c.req.path.slice(0, 200)}. ${whereElse(routes, c.req.path)}`;
     throw new ApiError(message, { status: 404, type: 'not_found_error', code: 'not_found' });

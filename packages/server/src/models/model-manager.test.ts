@@ -3,7 +3,7 @@ import { DisposedError } from '@hearth/core';
 import { createFakeModel, hashScript } from '@hearth/engine/test';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../logger.ts';
-import type { LoadedModel } from '../server-options.ts';
+import type { LoadedModel, LoadOptions } from '../server-options.ts';
 import { ModelManager } from './model-manager.ts';
 
 /** A gate that a test opens. */
@@ -93,6 +93,31 @@ describe('ModelManager', () => {
     expect([seen.numLoads, state(), models.loaded().length]).toEqual([1, 'loaded', 1]);
     await models.dispose();
     expect([seen.numLoaded, state(), models.loaded().length]).toEqual([0, 'unloaded', 0]);
+  });
+
+  it('says how far a load is while it runs', async () => {
+    const { open, opened } = gate();
+    const load = async ({ onProgress }: LoadOptions): Promise<LoadedModel> => {
+      onProgress(0.25);
+      onProgress(1.5);
+      onProgress(0.5);
+      await opened;
+      const { model } = await createFakeModel({ next: hashScript() });
+      return { model, dispose: () => model.dispose() };
+    };
+    const models = new ModelManager({
+      models: [{ name: 'a', load }],
+      idleTimeoutMs: Number.POSITIVE_INFINITY,
+      logger: silentLogger,
+    });
+    expect(models.describe('a').progress).toBeUndefined();
+    const lease = models.acquire('a');
+    await until(() => models.describe('a').progress !== undefined);
+    expect(models.describe('a')).toMatchObject({ state: 'loading', progress: 0.5 });
+    open();
+    (await lease).release();
+    expect(models.describe('a')).toMatchObject({ state: 'loaded', progress: undefined });
+    await models.dispose();
   });
 
   it('tells all who wait that a load has failed, without its reason, and tries again for the next', async () => {

@@ -19,6 +19,8 @@ export interface ListedModel {
   readonly name: string;
   readonly aliases: readonly string[];
   readonly state: ModelState;
+  /** How much of its load is done, from 0 to 1; undefined where that is not known, and when none runs. */
+  readonly progress: number | undefined;
   /** What its last load took; undefined before the first. */
   readonly loadSeconds: number | undefined;
 }
@@ -87,8 +89,8 @@ export class ModelManager {
   }
 }
 
-function listed({ definition, state, loadSeconds }: ModelSlot): ListedModel {
-  return { name: definition.name, aliases: definition.aliases ?? [], state, loadSeconds };
+function listed({ definition, state, progress, loadSeconds }: ModelSlot): ListedModel {
+  return { name: definition.name, aliases: definition.aliases ?? [], state, progress, loadSeconds };
 }
 
 function unknownModel(name: string): ApiError {

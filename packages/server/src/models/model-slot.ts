@@ -35,6 +35,7 @@ export class ModelSlot {
   #load: Promise<ServedModel> | undefined;
   #served: ServedModel | undefined;
   #loadSeconds: number | undefined;
+  #progress: number | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
 
   constructor(definition: ModelDefinition, options: ModelSlotOptions) {
@@ -45,6 +46,11 @@ export class ModelSlot {
   get state(): ModelState {
     if (this.#served) return 'loaded';
     return this.#load ? 'loading' : 'unloaded';
+  }
+
+  /** How much of its load is done, from 0 to 1; undefined where that is not known, and when none runs. */
+  get progress(): number | undefined {
+    return this.state === 'loading' ? this.#progress : undefined;
   }
 
   /** What its last load took; undefined before the first. */
@@ -127,7 +133,11 @@ export class ModelSlot {
       await Promise.all(unloading);
       signal.throwIfAborted();
       logger.info({ model: name }, 'loading model');
-      loaded = await this.definition.load({ signal });
+      this.#progress = undefined;
+      const onProgress = (part: number) => {
+        this.#progress = Math.min(1, Math.max(0, part));
+      };
+      loaded = await this.definition.load({ signal, onProgress });
       signal.throwIfAborted();
       const served = new ServedModel(name, loaded, { timeoutMs: this.#options.draftTimeoutMs });
       const milliseconds = performance.now() - startedAt;

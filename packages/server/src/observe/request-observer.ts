@@ -7,10 +7,11 @@ import { openApiPath } from '../openapi/open-api-path.ts';
 import { sumUsage } from './prompt-watch.ts';
 import type { ServerMetrics } from './server-metrics.ts';
 
-/** A request that no route was reached for: there is none, or the caller may not. */
-export interface RefusedRequest {
+/** A request that no route was reached for: there is none, the caller may not, or it is for a file of the page. */
+export interface RequestWithoutRoute {
   readonly request: Request;
   readonly requestId: string;
+  readonly isPage: boolean;
   readonly status: number;
   readonly milliseconds: number;
   readonly error: unknown;
@@ -67,9 +68,9 @@ export class RequestObserver {
     else context.log.info(fields, 'request');
   }
 
-  refused({ request, requestId, status, milliseconds, error }: RefusedRequest): void {
+  withoutRoute({ request, requestId, isPage, status, milliseconds, error }: RequestWithoutRoute): void {
     const method = knownMethods.includes(request.method) ? request.method : 'other';
-    const route = '(none)';
+    const route = isPage ? '(page)' : '(none)';
     this.#metrics.requestBegan();
     this.#metrics.requestEnded({
       route,
@@ -84,7 +85,8 @@ export class RequestObserver {
       ...{ requestId, method, route, status, milliseconds: round(milliseconds) },
       ...(error !== undefined && { error: toApiError(error).message }),
     };
-    this.#logger.info(fields, 'request');
+    if (isPage) this.#logger.debug(fields, 'request');
+    else this.#logger.info(fields, 'request');
   }
 }
 

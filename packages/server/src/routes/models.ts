@@ -10,13 +10,25 @@ const modelSchema = z
     owned_by: z.string(),
     aliases: z.array(z.string()).meta({ description: 'Other names that requests may use.' }),
     state: z.enum(['unloaded', 'loading', 'loaded']),
+    progress: z
+      .number()
+      .nullable()
+      .meta({ description: 'How much of its load is done, from 0 to 1; null where that is not known, or none runs.' }),
   })
   .meta({ id: 'Model' });
 
 const startedAt = Math.floor(Date.now() / 1000);
 
-function describe({ name, aliases, state }: ListedModel): z.infer<typeof modelSchema> {
-  return { id: name, object: 'model', created: startedAt, owned_by: 'hearth', aliases: [...aliases], state };
+function describe({ name, aliases, state, progress }: ListedModel): z.infer<typeof modelSchema> {
+  return {
+    id: name,
+    object: 'model',
+    created: startedAt,
+    owned_by: 'hearth',
+    aliases: [...aliases],
+    state,
+    progress: progress ?? null,
+  };
 }
 
 /** Every model once, whether it is loaded or not. */

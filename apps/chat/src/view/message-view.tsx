@@ -1,0 +1,77 @@
+import { memo, useState } from 'react';
+import type { ChatController } from '../chat/chat-controller.ts';
+import type { ChatMessage } from '../chat/chat-message.ts';
+import { CopyButton } from './copy-button.tsx';
+import { IconButton } from './icons.tsx';
+import { Markdown } from './markdown.tsx';
+import { MessageEditor } from './message-editor.tsx';
+import { StatsLine } from './stats-line.tsx';
+
+export interface MessageViewProps {
+  readonly message: ChatMessage;
+  readonly index: number;
+  readonly isWriting: boolean;
+  readonly controller: ChatController;
+}
+
+/** Those that do not change are not drawn again while an answer grows. */
+export const MessageView = memo(function MessageView(props: MessageViewProps) {
+  return props.message.role === 'user' ? <Question {...props} /> : <Answer {...props} />;
+});
+
+function Question({ message: { content }, index, controller }: MessageViewProps) {
+  const [isEditing, setIsEditing] = useState(false);
+  if (isEditing) {
+    return (
+      <li className="question">
+        <MessageEditor
+          text={content}
+          onCancel={() => setIsEditing(false)}
+          onSend={(text) => {
+            setIsEditing(false);
+            void controller.send(text, index);
+          }}
+        />
+      </li>
+    );
+  }
+  return (
+    <li className="question">
+      <h2 className="for-listeners">You</h2>
+      <div className="bubble">{content}</div>
+      <div className="message-tools">
+        <CopyButton text={content} />
+        <IconButton icon="edit" label="Edit and send again" className="edit" onClick={() => setIsEditing(true)} />
+      </div>
+    </li>
+  );
+}
+
+function Answer({ message, index, isWriting, controller }: MessageViewProps) {
+  const { content, reasoning, stats, ending, problem } = message;
+  return (
+    <li className="answer" aria-busy={isWriting}>
+      <h2 className="for-listeners">Answer</h2>
+      {reasoning && (
+        <details className="reasoning" open={isWriting && content === ''}>
+          <summary>Thoughts</summary>
+          <p>{reasoning}</p>
+        </details>
+      )}
+      <Markdown text={content} />
+      {isWriting && <span className="cursor" aria-hidden="true" />}
+      {problem && (
+        <p className="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      {!isWriting && (
+        <div className="message-tools">
+          <CopyButton text={content} />
+          <IconButton icon="retry" label="Answer again" onClick={() => void controller.retry(index)} />
+          <StatsLine stats={stats} ending={ending} />
+        </div>
+      )}
+    </li>
+  );
+}
