@@ -41,7 +41,15 @@ export async function serve(settings: Settings, signal: AbortSignal): Promise<vo
         onError: (err) => logger.error({ err }, 'connection could not be taken'),
       });
       try {
-        announce({ url: listener.url, hasPage: page !== undefined, models, backend: backend.info, settings, apiKeys, logger });
+        announce({
+          url: listener.url,
+          hasPage: page !== undefined,
+          models,
+          backend: backend.info,
+          settings,
+          apiKeys,
+          logger,
+        });
         await workUntil(signal, preload(server, models, settings));
         await drain(server, settings, logger);
       } finally {
