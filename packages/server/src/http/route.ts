@@ -28,6 +28,8 @@ interface RouteDescription {
   readonly isPublic?: boolean;
   /** What may stand behind the question mark; the handler reads it with `parseQuery`. */
   readonly query?: z.ZodObject;
+  /** Whether a client asks so often that nobody wants a line in the log each time. Default: false. */
+  readonly isFrequent?: boolean;
   /** Answers by status; those that every route may give (400, 401, 500 ...) are added by the description of the whole. */
   readonly responses: Readonly<Record<number, readonly RouteResponse[]>>;
   /** Errors besides, by status, or what one of the others means here. */

@@ -98,13 +98,15 @@ describe('the log', () => {
     await test.send('/metrics');
     await test.send('/v1/models/absent', undefined, { headers: { 'X-Request-Id': 'mine' } });
     await test.send('/absent');
+    await test.send('/v1/compose', {});
     expect(lines.map(({ level, fields }) => [level, fields.route, fields.status])).toEqual([
       ['debug', '/health', 200],
       ['debug', '/metrics', 200],
       ['info', '/v1/models/{id}', 404],
       ['info', '(none)', 404],
+      ['debug', '/v1/compose', 400],
     ]);
-    expect(lines.at(-1)!.fields.error).toContain('There is nothing at GET');
+    expect(lines[3]!.fields.error).toContain('There is nothing at GET');
     expect(lines[2]!.fields).toMatchObject({ requestId: 'mine', error: expect.stringContaining('no model "absent"') });
     for (const { fields } of lines) {
       expect(fields.requestId).toEqual(expect.any(String));

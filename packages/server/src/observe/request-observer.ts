@@ -64,7 +64,7 @@ export class RequestObserver {
     };
     // What we did wrong is told with all that is known of it; what the client did is a sentence.
     if (status === 500) context.log.error({ ...fields, err: causeOf(context.error) }, 'request failed');
-    else if (route.tag === 'Operation') context.log.debug(fields, 'request');
+    else if (route.tag === 'Operation' || route.isFrequent) context.log.debug(fields, 'request');
     else context.log.info(fields, 'request');
   }
 

@@ -48,6 +48,7 @@ const composition = z
 export const composeRoute = postRoute({
   path: '/v1/compose',
   tag: 'Text',
+  isFrequent: true,
   summary: 'Compute a message while it is written, so that its answer begins sooner',
   body: composeBody,
   example: { conversation: 'c1', messages: [], draft: 'Why is the sky bl' },
