@@ -48,7 +48,7 @@ export function App() {
   const chooseModel = (id: string) => {
     models.prefer(id);
     controller.change({ model: id });
-    draft.warm(id);
+    if (!chat.isAnswering) draft.warm(id);
     models.watch();
   };
 

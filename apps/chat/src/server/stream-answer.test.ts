@@ -41,6 +41,22 @@ describe('streamAnswer', () => {
     ]);
   });
 
+  it('knows of guesses where there were some', async () => {
+    const { events } = await collect((stream) => {
+      const details = { reasoning_tokens: 0, accepted_prediction_tokens: 6, rejected_prediction_tokens: 2 };
+      const usage = { prompt_tokens: 5, completion_tokens: 9, prompt_tokens_details: { cached_tokens: 0 } };
+      stream.data(JSON.stringify({ choices: [], usage: { ...usage, completion_tokens_details: details } }));
+      stream.data('[DONE]');
+      stream.close();
+    });
+    expect(events).toEqual([
+      {
+        type: 'usage',
+        usage: { promptTokens: 5, cachedTokens: 0, completionTokens: 9, guesses: { made: 8, right: 6 } },
+      },
+    ]);
+  });
+
   it('throws what the server says amid the stream', async () => {
     const write = (stream: ScriptedStream) => {
       stream.text('Hel');

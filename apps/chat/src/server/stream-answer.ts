@@ -22,6 +22,8 @@ export interface AnswerUsage {
   /** Of these, those that did not have to be computed any more. */
   readonly cachedTokens: number;
   readonly completionTokens: number;
+  /** Tokens that were guessed ahead, and those of them that were right; absent where none was guessed. */
+  readonly guesses?: { readonly made: number; readonly right: number };
 }
 
 export type AnswerEvent =
@@ -39,6 +41,10 @@ interface Chunk {
     readonly prompt_tokens: number;
     readonly completion_tokens: number;
     readonly prompt_tokens_details: { readonly cached_tokens: number };
+    readonly completion_tokens_details?: {
+      readonly accepted_prediction_tokens?: number;
+      readonly rejected_prediction_tokens?: number;
+    };
   } | null;
 }
 
@@ -75,11 +81,18 @@ function* eventsOf({ error, choices = [], usage }: Chunk): Generator<AnswerEvent
     if (content !== '' || reasoning !== '') yield { type: 'text', content, reasoning };
     if (finish_reason !== null) yield { type: 'end', finishReason: finish_reason };
   }
-  if (usage) {
-    const { prompt_tokens: promptTokens, completion_tokens: completionTokens } = usage;
-    const { cached_tokens: cachedTokens } = usage.prompt_tokens_details;
-    yield { type: 'usage', usage: { promptTokens, cachedTokens, completionTokens } };
-  }
+  if (usage) yield { type: 'usage', usage: readUsage(usage) };
+}
+
+function readUsage(usage: NonNullable<Chunk['usage']>): AnswerUsage {
+  const { accepted_prediction_tokens: right, rejected_prediction_tokens: wrong } =
+    usage.completion_tokens_details ?? {};
+  return {
+    promptTokens: usage.prompt_tokens,
+    cachedTokens: usage.prompt_tokens_details.cached_tokens,
+    completionTokens: usage.completion_tokens,
+    ...(right !== undefined && wrong !== undefined && { guesses: { made: right + wrong, right } }),
+  };
 }
 
 function brokenOff(cause?: unknown): ServerError {

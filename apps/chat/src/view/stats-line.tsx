@@ -11,10 +11,11 @@ export function StatsLine({ stats, ending }: StatsLineProps) {
   if (ending === 'stopped') parts.push('stopped');
   if (ending === 'length') parts.push('cut at its longest');
   if (stats) {
-    const { firstTokenMs, tokensPerSecond, promptTokens, cachedTokens, completionTokens } = stats;
+    const { firstTokenMs, tokensPerSecond, promptTokens, cachedTokens, completionTokens, guesses } = stats;
     if (firstTokenMs !== null) parts.push(`began after ${formatSeconds(firstTokenMs)}`);
     parts.push(`${completionTokens} ${completionTokens === 1 ? 'token' : 'tokens'}`);
     if (tokensPerSecond !== null) parts.push(`${formatRate(tokensPerSecond)} a second`);
+    if (guesses) parts.push(`${guesses.right} of ${guesses.made} guesses right`);
     parts.push(`${cachedTokens} of ${promptTokens} read before`);
   }
   return <span className="stats">{parts.join(' · ')}</span>;

@@ -16,7 +16,14 @@ export const usageSchema = z
     completion_tokens: z.int(),
     total_tokens: z.int(),
     prompt_tokens_details: z.object({ cached_tokens: z.int() }),
-    completion_tokens_details: z.object({ reasoning_tokens: z.int() }),
+    completion_tokens_details: z.object({
+      reasoning_tokens: z.int(),
+      accepted_prediction_tokens: z
+        .int()
+        .optional()
+        .meta({ description: 'Of the tokens that were guessed ahead, those that were right; absent when none was.' }),
+      rejected_prediction_tokens: z.int().optional().meta({ description: 'Those that were not.' }),
+    }),
   })
   .meta({ id: 'Usage' });
 
@@ -38,8 +45,19 @@ export function usageOf(
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
     prompt_tokens_details: { cached_tokens: cachedTokens },
-    completion_tokens_details: { reasoning_tokens: sum(choices.map((choice) => choice.numReasoningTokens)) },
+    completion_tokens_details: {
+      reasoning_tokens: sum(choices.map((choice) => choice.numReasoningTokens)),
+      ...guessesOf(choices),
+    },
   };
+}
+
+/** Guesses ahead, which are as good as the predictions of a client; nothing where there were none. */
+function guessesOf(choices: readonly EndedChoice[]) {
+  const proposed = sum(choices.map(({ result }) => result.speculation?.proposedTokens ?? 0));
+  const accepted = sum(choices.map(({ result }) => result.speculation?.acceptedTokens ?? 0));
+  if (proposed === 0) return {};
+  return { accepted_prediction_tokens: accepted, rejected_prediction_tokens: proposed - accepted };
 }
 
 function sum(counts: readonly number[]): number {

@@ -58,7 +58,7 @@ export class ResponseRun {
         input_tokens: usage.prompt_tokens,
         input_tokens_details: usage.prompt_tokens_details,
         output_tokens: usage.completion_tokens,
-        output_tokens_details: usage.completion_tokens_details,
+        output_tokens_details: { reasoning_tokens: usage.completion_tokens_details.reasoning_tokens },
         total_tokens: usage.total_tokens,
       },
     };
