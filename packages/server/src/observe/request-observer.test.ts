@@ -45,8 +45,13 @@ describe('GET /metrics', () => {
 
   it('counts the tokens that usage reports, and times them', async () => {
     test = await testServer(await scriptedModel('hello'));
-    const whole = (await test.json(chat, { messages: hi, n: 2 })).body.usage;
-    const events = await test.events(chat, { messages: hi, stream: true, stream_options: { include_usage: true } });
+    const whole = (await test.json(chat, { messages: hi, temperature: 0, n: 2 })).body.usage;
+    const events = await test.events(chat, {
+      messages: hi,
+      temperature: 0,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
     const { usage: streamed } = events.at(-2);
     const samples = await metrics();
     const total = (name: string) => sampleValue(samples, `hearth_${name}_tokens_total`, { model: 'fake' });
@@ -67,7 +72,7 @@ describe('GET /metrics', () => {
   it('counts what was made for a client that went away, and holds nothing for it', async () => {
     const { logger, lines } = recordingLogger();
     test = await testServer(await scriptedModel('a'.repeat(1000)), { logger });
-    const response = await test.send(chat, { messages: hi, stream: true });
+    const response = await test.send(chat, { messages: hi, temperature: 0, stream: true });
     const reader = response.body!.getReader();
     for (let i = 0; i < 4; i++) await reader.read();
     const during = await metrics();
@@ -117,7 +122,7 @@ describe('the log', () => {
   it('says what came of a chat, and nothing of what was said', async () => {
     const { logger, lines } = recordingLogger();
     test = await testServer(await scriptedModel('my answer'), { logger });
-    await test.json(chat, { messages: [{ role: 'user', content: 'my secret' }], user: 'my name' });
+    await test.json(chat, { messages: [{ role: 'user', content: 'my secret' }], temperature: 0, user: 'my name' });
     await test.json(chat, { messages: [{ role: 'user', content: 'my secret' }], n: 'my secret' });
     await test.send(chat, '{"my secret');
     expect(lines.filter(({ fields }) => fields.route === chat).map(({ level, fields }) => [level, fields])).toEqual([
