@@ -3,6 +3,7 @@ import { ChatController } from './chat/chat-controller.ts';
 import { useConversations } from './chat/use-conversations.ts';
 import { useDraft } from './chat/use-draft.ts';
 import { useModels } from './chat/use-models.ts';
+import { useOpenConversation } from './chat/use-open-conversation.ts';
 import { ServerClient } from './server/server-client.ts';
 import { Composer } from './view/composer.tsx';
 import { Conversation } from './view/conversation.tsx';
@@ -40,9 +41,8 @@ export function App() {
 
   const begin = () => {
     setIsSidebarOpen(false);
-    const { systemPrompt, sampling } = chat;
-    controller.begin({ model, systemPrompt, sampling });
-    history.replaceState(null, '', '#');
+    controller.begin({ ...chat, model });
+    history.pushState(null, '', '#');
     document.querySelector<HTMLTextAreaElement>('#message')?.focus();
   };
   const chooseModel = (id: string) => {
@@ -100,28 +100,4 @@ export function App() {
       {isKeyWanted && <KeyDialog onKey={(key) => client.useKey(key)} />}
     </div>
   );
-}
-
-/** The part of the address after `#` says which conversation is open, so that it is there again after a reload. */
-function useOpenConversation(
-  controller: ChatController,
-  { stored, refresh }: ReturnType<typeof useConversations>,
-): void {
-  useEffect(() => {
-    if (!stored) return;
-    controller.onStored = (id) => {
-      if (controller.state.id === id && location.hash !== `#${id}`) history.replaceState(null, '', `#${id}`);
-      refresh();
-    };
-    const open = () => {
-      const id = decodeURIComponent(location.hash.slice(1));
-      if (id === '' || id === controller.state.id) return;
-      controller.open(id).catch(() => {
-        history.replaceState(null, '', '#');
-      });
-    };
-    open();
-    addEventListener('hashchange', open);
-    return () => removeEventListener('hashchange', open);
-  }, [controller, stored, refresh]);
 }

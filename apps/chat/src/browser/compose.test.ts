@@ -79,6 +79,15 @@ describe.skipIf(!chromiumPath)('reading while one types', () => {
     expect(drafts()).toEqual(['One two three']);
   });
 
+  it('reads what was typed amid an answer once that is there', async () => {
+    await chat.send('Hello');
+    await chat.box.pressSequentially('And then');
+    await chat.answered(1);
+    await untilRead();
+    const { messages, draft } = JSON.parse(server.requests.findLast(({ path }) => path === '/v1/compose')!.body);
+    expect([messages.length, draft]).toEqual([2, 'And then']);
+  });
+
   describe('with an input method', () => {
     let keyboard: CDPSession;
 

@@ -96,6 +96,10 @@ describe.skipIf(!chromiumPath)('conversations on the page', () => {
     await expect.poll(() => chat.answers.allTextContents()).toEqual(['First: About apples']);
     await page.goBack();
     await expect.poll(() => chat.answers.allTextContents()).toEqual(['First: About pears']);
+    await page.goBack();
+    await expect.poll(() => chat.answers.allTextContents()).toEqual(['First: About apples']);
+    await page.goForward();
+    await expect.poll(() => chat.answers.allTextContents()).toEqual(['First: About pears']);
     await page.getByRole('searchbox').fill('apple');
     await expect.poll(() => items.allTextContents()).toEqual(['About apples']);
     await page.getByRole('searchbox').fill('');
@@ -107,6 +111,15 @@ describe.skipIf(!chromiumPath)('conversations on the page', () => {
     // The one that was open has gone; what is there now is new.
     await expect.poll(() => chat.answers.count()).toBe(0);
     expect(store.list().conversations.map(({ title }) => title)).toEqual(['About apples']);
+  });
+
+  it('that are not there any more are told of', async () => {
+    const { page } = await openPage(browser, `${server.url}/#%conv_0`);
+    await page.getByText('The conversation could not be opened').waitFor();
+    const chat = new ChatPage(page);
+    expect(await chat.ask('Hello')).toBe('First: Hello');
+    await page.reload();
+    await expect.poll(() => chat.answers.allTextContents()).toEqual(['First: Hello']);
   });
 
   it('go on with another model, whose loading is shown', async () => {

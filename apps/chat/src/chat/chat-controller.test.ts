@@ -136,7 +136,7 @@ describe('ChatController', () => {
     await turn();
     test.streams[0]!.text('half');
     await turn();
-    test.controller.begin({ model: 'other' });
+    test.controller.begin({ ...test.controller.state, model: 'other' });
     await sent;
     await turn();
     expect(test.controller.state).toMatchObject({ messages: [], id: undefined, model: 'other', title: '' });

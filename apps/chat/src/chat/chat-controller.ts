@@ -38,10 +38,16 @@ export class ChatController {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Begins a new conversation. */
-  begin(fields: Partial<ChatFields>): void {
+  /** Begins a new conversation, with model, system prompt and sampling of another one. */
+  begin({ model, systemPrompt, sampling }: Omit<ChatFields, 'title'>): void {
     this.stop();
-    this.#dispatch({ type: 'opened', chat: { ...fields, key: randomKey(), id: undefined, messages: [] } });
+    const chat = { model, systemPrompt, sampling, key: randomKey(), id: undefined, messages: [] };
+    this.#dispatch({ type: 'opened', chat });
+  }
+
+  /** Has the page say what went wrong. */
+  report(problem: string): void {
+    this.#dispatch({ type: 'failed', problem });
   }
 
   /** Goes on with one that is stored. */
@@ -49,6 +55,7 @@ export class ChatController {
     this.stop();
     await this.#storing;
     const { fields, messages } = await this.#stored!.get(id, signal);
+    signal?.throwIfAborted();
     this.#dispatch({ type: 'opened', chat: { ...fields, key: randomKey(), id, messages } });
   }
 
@@ -136,7 +143,7 @@ export class ChatController {
       .then(() => work(stored))
       .then(
         (id) => this.onStored(id),
-        (error) => this.#dispatch({ type: 'failed', problem: `The conversation was not stored: ${messageOf(error)}` }),
+        (error) => this.report(`The conversation was not stored: ${messageOf(error)}`),
       );
   }
 

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { DraftUse } from '../chat/use-draft.ts';
 import { IconButton } from './icons.tsx';
 import { isSendKey } from './is-send-key.ts';
@@ -18,6 +18,10 @@ export function Composer({ draft, isAnswering, onSend, onStop }: ComposerProps) 
   const area = useRef<HTMLTextAreaElement>(null);
   const isComposing = useRef(false);
   useGrowingArea(area, text);
+  // What was typed while an answer was being written could not be read before that was there: its end has it read.
+  useEffect(() => {
+    if (!isAnswering && text.trim() !== '' && !isComposing.current) draft.typed(text);
+  }, [isAnswering]);
   const canSend = text.trim() !== '' && !isAnswering;
   const send = () => {
     if (!canSend) return;
