@@ -351,7 +351,7 @@ describe('forward', () => {
     const { vocabSize } = fakeTokens;
     for (const [i] of ids.entries()) {
       const row = logits.subarray(i * vocabSize, (i + 1) * vocabSize);
-      expect(row.indexOf(8)).toBe(hashScript()([1, 2, 3, ...ids.slice(0, i + 1)]));
+      expect(row.indexOf(20)).toBe(hashScript()([1, 2, 3, ...ids.slice(0, i + 1)]));
     }
   });
 
@@ -381,7 +381,7 @@ describe('score', () => {
       const row = logits.subarray(i * vocabSize, (i + 1) * vocabSize);
       const total = row.reduce((sum, logit) => sum + Math.exp(logit), 0);
       expect(logprobs[i]).toBeCloseTo(row[id]! - Math.log(total), 5);
-      expect(argmax[i]).toBe(row.indexOf(8));
+      expect(argmax[i]).toBe(row.indexOf(20));
     }
   });
 

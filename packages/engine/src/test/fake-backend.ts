@@ -209,10 +209,13 @@ function hashedRow(context: readonly number[]): Float32Array {
   return Float32Array.from({ length: fakeHiddenSize }, (_, i) => (Math.imul(hash, 2 * i + 1) >>> 0) / 2 ** 32 - 0.5);
 }
 
-/** The chosen token at 8, the others between 0 and −1, falling with the id, so that the order is known. */
+/**
+ * The chosen token at 20, so that it is drawn at temperature 1, too; the others between 0 and −1, falling with the id, so that
+ * the order is known.
+ */
 function oneHotLogits(tokenId: number, vocabSize: number): Float32Array {
   const logits = Float32Array.from({ length: vocabSize }, (_, id) => -id / vocabSize);
-  logits[tokenId] = 8;
+  logits[tokenId] = 20;
   return logits;
 }
 
