@@ -1,4 +1,4 @@
-import type { ComponentProps } from 'react';
+import { type ComponentProps, memo } from 'react';
 import ReactMarkdown, { type Components } from 'react-markdown';
 import rehypeHighlight from 'rehype-highlight';
 import remarkGfm from 'remark-gfm';
@@ -8,7 +8,7 @@ import { CodeBlock } from './code-block.tsx';
  * What a model has written, as Markdown. HTML in it stays text, links lead out of the page in a new tab, and pictures are
  * links: to load one would tell somebody that it was shown.
  */
-export function Markdown({ text }: { readonly text: string }) {
+export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
   return (
     <div className="markdown">
       <ReactMarkdown remarkPlugins={remarkPlugins} rehypePlugins={rehypePlugins} components={components}>
@@ -16,7 +16,7 @@ export function Markdown({ text }: { readonly text: string }) {
       </ReactMarkdown>
     </div>
   );
-}
+});
 
 const remarkPlugins = [remarkGfm];
 const rehypePlugins: ComponentProps<typeof ReactMarkdown>['rehypePlugins'] = [[rehypeHighlight, { detect: false }]];

@@ -1,4 +1,4 @@
-import { memo, useState } from 'react';
+import { memo, useDeferredValue, useState } from 'react';
 import type { ChatController } from '../chat/chat-controller.ts';
 import type { ChatMessage } from '../chat/chat-message.ts';
 import { CopyButton } from './copy-button.tsx';
@@ -49,6 +49,8 @@ function Question({ message: { content }, index, controller }: MessageViewProps)
 
 function Answer({ message, index, isWriting, controller }: MessageViewProps) {
   const { content, reasoning, stats, ending, problem } = message;
+  // To draw a long answer takes a while: keys that are pressed meanwhile go first.
+  const soon = useDeferredValue(content);
   return (
     <li className="answer" aria-busy={isWriting}>
       <h2 className="for-listeners">Answer</h2>
@@ -58,7 +60,7 @@ function Answer({ message, index, isWriting, controller }: MessageViewProps) {
           <p>{reasoning}</p>
         </details>
       )}
-      <Markdown text={content} />
+      <Markdown text={isWriting ? soon : content} />
       {isWriting && <span className="cursor" aria-hidden="true" />}
       {problem && (
         <p className="problem" role="alert">
