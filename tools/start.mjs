@@ -80,7 +80,10 @@ function servePage(args, next) {
     goOn();
   });
   child.on('exit', () => {
-    if (!isOver) console.error('There is no chat page this time (HEARTH_PORT=9000 npm start takes another port); here is the terminal.');
+    if (!isOver)
+      console.error(
+        'There is no chat page this time (HEARTH_PORT=9000 npm start takes another port); here is the terminal.',
+      );
     goOn();
   });
 }
