@@ -149,4 +149,39 @@ describe.skipIf(!chromiumPath)('conversations on the page', () => {
     const again = await openPage(browser, `${server.url}/#${id}`);
     await expect.poll(() => new ChatPage(again.page).questions.allTextContents()).toEqual(['Hello', 'And then?']);
   });
+
+  it('that have a question without an answer get one when asked to', async () => {
+    const { id } = store.create({ title: 'Unanswered', messages: [{ role: 'user', content: 'Hello' }] });
+    const { page } = await openPage(browser, `${server.url}/#${id}`);
+    const chat = new ChatPage(page);
+    await chat.button('Answer').click();
+    await chat.answered(1);
+    expect(await chat.button('Answer').count()).toBe(0);
+    expect(await chat.answers.allTextContents()).toEqual(['First: Hello']);
+    await expect.poll(() => store.get(id).messages.map(({ content }) => content)).toEqual(['Hello', 'First: Hello']);
+  });
+
+  it('lose nothing to a second tab that does not know how they went on', async () => {
+    const { page } = await openPage(browser, server.url);
+    const first = new ChatPage(page);
+    await first.ask('Hello');
+    const { id } = store.list().conversations[0]!;
+    await expect.poll(() => store.get(id).messages.length).toBe(2);
+    const other = await openPage(browser, `${server.url}/#${id}`);
+    const second = new ChatPage(other.page);
+    await second.answered(1);
+    await first.ask('From the first');
+    await expect.poll(() => store.get(id).messages.length).toBe(4);
+    // It answers there as well, but keeps to itself what does not fit.
+    await second.ask('From the second');
+    await other.page.getByText('This conversation went on in another tab.').waitFor();
+    expect(store.get(id).messages.map(({ content }) => content)).toEqual([
+      'Hello',
+      'First: Hello',
+      'From the first',
+      'First: From the first',
+    ]);
+    await other.page.reload();
+    await expect.poll(() => second.questions.allTextContents()).toEqual(['Hello', 'From the first']);
+  });
 });

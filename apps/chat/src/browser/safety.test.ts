@@ -68,6 +68,31 @@ describe.skipIf(!chromiumPath)('the safety of the page', () => {
     expect(asked.filter((url) => !url.startsWith(server.url))).toEqual([]);
   });
 
+  it.each([
+    ['quotes', '> '.repeat(3000)],
+    ['lists', '- '.repeat(3000)],
+    ['quotes that can still be parsed', '> '.repeat(300)],
+  ])('shows as it was written what is nested too deeply to be drawn: %s', async (_, text) => {
+    const store = openConversationStore(':memory:');
+    const messages = [
+      { role: 'user', content: 'Go on' },
+      { role: 'assistant', content: `${text}x` },
+    ] as const;
+    const { id } = store.create({ title: 'Deep', messages });
+    const deep = await startPageServer({ models: [chatModel('fake', () => 'Yes.')], conversations: store });
+    try {
+      const { page, complaints } = await openPage(browser, `${deep.url}/#${id}`);
+      const chat = new ChatPage(page);
+      await chat.answered(1);
+      expect(await chat.answers.textContent()).toBe(`${text}x`);
+      expect(await chat.ask('Are you there?')).toBe('Yes.');
+      expect(complaints).toEqual([]);
+    } finally {
+      await deep.close();
+      store.close();
+    }
+  });
+
   it('forbids what it does not do itself: scripts, styles and connections from elsewhere', async () => {
     const { page, complaints } = await openPage(browser, server.url);
     const outcome = await page.evaluate(async () => {

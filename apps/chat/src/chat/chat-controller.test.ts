@@ -59,12 +59,12 @@ describe('ChatController', () => {
     const test = setUp();
     await exchange(test, 'One?', '1');
     await exchange(test, 'Two?', '2');
-    expect(test.stored().map(({ method, path, body }) => [method, path, body.messages?.[0].content])).toEqual([
-      ['POST', '/v1/conversations', undefined],
-      ['PUT', '/v1/conversations/conv_1/messages/0', 'One?'],
-      ['PUT', '/v1/conversations/conv_1/messages/1', '1'],
-      ['PUT', '/v1/conversations/conv_1/messages/2', 'Two?'],
-      ['PUT', '/v1/conversations/conv_1/messages/3', '2'],
+    expect(test.stored().map(({ method, path, body }) => [method, path, body.index, body.content])).toEqual([
+      ['POST', '/v1/conversations', undefined, undefined],
+      ['POST', '/v1/conversations/conv_1/messages', 0, 'One?'],
+      ['POST', '/v1/conversations/conv_1/messages', 1, '1'],
+      ['POST', '/v1/conversations/conv_1/messages', 2, 'Two?'],
+      ['POST', '/v1/conversations/conv_1/messages', 3, '2'],
     ]);
     expect(test.controller.state.id).toBe('conv_1');
   });
@@ -80,9 +80,12 @@ describe('ChatController', () => {
     await turn();
     expect(test.controller.state).toMatchObject({ isAnswering: false });
     expect(test.controller.state.messages.at(-1)).toEqual({ role: 'assistant', content: 'half', ending: 'stopped' });
-    expect(test.stored().at(-1)!.body.messages).toEqual([
-      { role: 'assistant', content: 'half', stats: { ending: 'stopped' } },
-    ]);
+    expect(test.stored().at(-1)!.body).toEqual({
+      role: 'assistant',
+      content: 'half',
+      stats: { ending: 'stopped' },
+      index: 1,
+    });
   });
 
   it('writes an answer anew in its place', async () => {
@@ -130,6 +133,26 @@ describe('ChatController', () => {
     expect(test.controller.state.problem).toBe('The conversation was not stored: The disk is full.');
   });
 
+  it('has stored later what could not be stored when it was said', async () => {
+    let isDown = false;
+    const test = setUp({
+      store: () => (isDown ? errorAnswer(503, 'unavailable') : Response.json({ id: 'conv_1' })),
+    });
+    await exchange(test, 'One?', '1');
+    isDown = true;
+    await exchange(test, 'Two?', '2');
+    isDown = false;
+    const numBefore = test.stored().length;
+    await exchange(test, 'Three?', '3');
+    const later = test.stored().slice(numBefore);
+    expect(later.map(({ body }) => [body.index, body.content])).toEqual([
+      [2, 'Two?'],
+      [3, '2'],
+      [4, 'Three?'],
+      [5, '3'],
+    ]);
+  });
+
   it('stops when another conversation is begun, and stores what there was where it belongs', async () => {
     const test = setUp();
     const sent = test.controller.send('One?');
@@ -142,8 +165,8 @@ describe('ChatController', () => {
     expect(test.controller.state).toMatchObject({ messages: [], id: undefined, model: 'other', title: '' });
     expect(test.stored().map(({ path }) => path)).toEqual([
       '/v1/conversations',
-      '/v1/conversations/conv_1/messages/0',
-      '/v1/conversations/conv_1/messages/1',
+      '/v1/conversations/conv_1/messages',
+      '/v1/conversations/conv_1/messages',
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import type { StoredConversations } from '../server/conversations.ts';
 import type { ServerClient } from '../server/server-client.ts';
-import { messageOf } from '../server/server-error.ts';
+import { messageOf, ServerError } from '../server/server-error.ts';
 import { type AnswerUsage, streamAnswer } from '../server/stream-answer.ts';
 import { AnswerClock } from './answer-clock.ts';
 import { type ChatMessage, sentMessages } from './chat-message.ts';
@@ -16,8 +16,8 @@ export class ChatController {
   readonly #listeners = new Set<() => void>();
   #state: ChatState = emptyChat(randomKey());
   #running: RunningAnswer | undefined;
-  /** Where the conversations that were begun on this page are stored, by key. */
-  readonly #ids = new Map<string, string>();
+  /** What the server keeps of the conversations that were open on this page, by key. */
+  readonly #kept = new Map<string, KeptConversation>();
   /** What is to be stored goes one after another. */
   #storing: Promise<void> = Promise.resolve();
   /** Is told when something was stored. */
@@ -56,7 +56,9 @@ export class ChatController {
     await this.#storing;
     const { fields, messages } = await this.#stored!.get(id, signal);
     signal?.throwIfAborted();
-    this.#dispatch({ type: 'opened', chat: { ...fields, key: randomKey(), id, messages } });
+    const key = randomKey();
+    this.#kept.set(key, { id, numMessages: messages.length });
+    this.#dispatch({ type: 'opened', chat: { ...fields, key, id, messages } });
   }
 
   change(fields: Partial<ChatFields>): void {
@@ -70,7 +72,7 @@ export class ChatController {
     await this.#ask(index, question);
   }
 
-  /** Has the answer at `index` written anew; what came after it goes. */
+  /** Has the answer at `index` written anew, or for the first time; what came after it goes. */
   async retry(index: number): Promise<void> {
     await this.#ask(index, undefined);
   }
@@ -122,17 +124,28 @@ export class ChatController {
     this.#storeFrom(this.#state.messages.length - 1);
   }
 
-  /** Has the server keep the messages from `index` on; without an answer that is only beginning. */
+  /**
+   * Has the server keep the messages from `index` on, and what it could not be told of before them; without an answer that
+   * is only beginning.
+   */
   #storeFrom(index: number): void {
     const chat = this.#state;
-    const { messages, isAnswering, key } = chat;
-    const toStore = messages.slice(index, isAnswering ? -1 : undefined);
+    const { isAnswering, key } = chat;
+    const messages = isAnswering ? chat.messages.slice(0, -1) : chat.messages;
     this.#store(async (stored) => {
-      const id = chat.id ?? this.#ids.get(key) ?? (await stored.create(chat));
-      this.#ids.set(key, id);
-      if (this.#state.key === key && this.#state.id === undefined) this.#dispatch({ type: 'stored', id });
-      await stored.replaceFrom(id, index, toStore);
-      return id;
+      const kept = this.#kept.get(key) ?? { id: await stored.create(chat), numMessages: 0 };
+      this.#kept.set(key, kept);
+      if (this.#state.key === key && this.#state.id === undefined) this.#dispatch({ type: 'stored', id: kept.id });
+      if (index < kept.numMessages) {
+        await stored.replaceFrom(kept.id, index, messages.slice(index));
+        kept.numMessages = messages.length;
+      }
+      // Added at the place that they have here: what another tab has added there meanwhile is not written over.
+      while (kept.numMessages < messages.length) {
+        await stored.append(kept.id, kept.numMessages, messages[kept.numMessages]!);
+        kept.numMessages++;
+      }
+      return kept.id;
     });
   }
 
@@ -143,7 +156,7 @@ export class ChatController {
       .then(() => work(stored))
       .then(
         (id) => this.onStored(id),
-        (error) => this.report(`The conversation was not stored: ${messageOf(error)}`),
+        (error) => this.report(notStored(error)),
       );
   }
 
@@ -151,6 +164,18 @@ export class ChatController {
     this.#state = reduceChat(this.#state, action);
     for (const listener of this.#listeners) listener();
   }
+}
+
+interface KeptConversation {
+  readonly id: string;
+  numMessages: number;
+}
+
+function notStored(error: unknown): string {
+  const isElsewhere = error instanceof ServerError && error.status === 409;
+  return isElsewhere
+    ? 'This conversation went on in another tab. What is written here is not stored; reload the page to see the other.'
+    : `The conversation was not stored: ${messageOf(error)}`;
 }
 
 interface RunningAnswer {

@@ -86,6 +86,11 @@ export class StoredConversations {
     await this.#client.ask(pathOf(id), { method: 'PATCH', body: writeFields(fields) });
   }
 
+  /** Adds a message at the end, which is to be at `index`: a ServerError with status 409 where another one is there. */
+  async append(id: string, index: number, message: ChatMessage): Promise<void> {
+    await this.#client.ask(`${pathOf(id)}/messages`, { method: 'POST', body: { ...writeMessage(message), index } });
+  }
+
   /** Puts these messages into the place of all from `index` on. */
   async replaceFrom(id: string, index: number, messages: readonly ChatMessage[]): Promise<void> {
     const body = { messages: messages.map(writeMessage) };

@@ -38,6 +38,7 @@ export function Conversation({ chat, controller }: { readonly chat: ChatState; r
             message={message}
             index={index}
             isWriting={isAnswering && index === messages.length - 1}
+            isUnanswered={!isAnswering && index === messages.length - 1 && message.role === 'user'}
             controller={controller}
           />
         ))}

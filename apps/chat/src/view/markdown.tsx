@@ -1,25 +1,32 @@
-import { type ComponentProps, memo } from 'react';
+import { type ComponentProps, memo, type ReactNode } from 'react';
 import ReactMarkdown, { type Components } from 'react-markdown';
 import rehypeHighlight from 'rehype-highlight';
 import remarkGfm from 'remark-gfm';
 import { CodeBlock } from './code-block.tsx';
+import { refuseDeepTrees } from './refuse-deep-trees.ts';
 
 /**
  * What a model has written, as Markdown. HTML in it stays text, links lead out of the page in a new tab, and pictures are
- * links: to load one would tell somebody that it was shown.
+ * links: to load one would tell somebody that it was shown. What is nested too deeply to be drawn is shown as it was written.
  */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
-  return (
-    <div className="markdown">
-      <ReactMarkdown remarkPlugins={remarkPlugins} rehypePlugins={rehypePlugins} components={components}>
-        {text}
-      </ReactMarkdown>
-    </div>
-  );
+  return <div className="markdown">{elementsOf(text)}</div>;
 });
 
+/** Called rather than handed to React, for which one text that cannot be drawn would be the end of the whole page. */
+function elementsOf(text: string): ReactNode {
+  try {
+    return ReactMarkdown({ children: text, remarkPlugins, rehypePlugins, components });
+  } catch {
+    return <p className="as-written">{text}</p>;
+  }
+}
+
 const remarkPlugins = [remarkGfm];
-const rehypePlugins: ComponentProps<typeof ReactMarkdown>['rehypePlugins'] = [[rehypeHighlight, { detect: false }]];
+const rehypePlugins: ComponentProps<typeof ReactMarkdown>['rehypePlugins'] = [
+  refuseDeepTrees,
+  [rehypeHighlight, { detect: false }],
+];
 
 const components: Components = {
   a: ({ href, children }) => <OutsideLink href={href}>{children}</OutsideLink>,
@@ -34,7 +41,7 @@ const components: Components = {
 };
 
 /** Addresses within this server, or of other kinds than those of the web, are no links. */
-function OutsideLink({ href, children }: { readonly href: string | undefined; readonly children?: React.ReactNode }) {
+function OutsideLink({ href, children }: { readonly href: string | undefined; readonly children?: ReactNode }) {
   if (!href || !/^(https?:\/\/|mailto:)/i.test(href)) return <span>{children}</span>;
   return (
     <a href={href} target="_blank" rel="noopener noreferrer nofollow">

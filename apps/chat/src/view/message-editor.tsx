@@ -29,7 +29,11 @@ export function MessageEditor({ text, onSend, onCancel }: MessageEditorProps) {
         value={draft}
         onChange={(event) => setDraft(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Escape') onCancel();
+          if (event.key === 'Escape' && !event.nativeEvent.isComposing) {
+            // An answer that is being written meanwhile goes on.
+            event.nativeEvent.stopImmediatePropagation();
+            onCancel();
+          }
           if (!isSendKey(event.nativeEvent)) return;
           event.preventDefault();
           send();

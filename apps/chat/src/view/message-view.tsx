@@ -11,6 +11,8 @@ export interface MessageViewProps {
   readonly message: ChatMessage;
   readonly index: number;
   readonly isWriting: boolean;
+  /** A question that was never answered: the page was closed, for one. */
+  readonly isUnanswered: boolean;
   readonly controller: ChatController;
 }
 
@@ -19,7 +21,7 @@ export const MessageView = memo(function MessageView(props: MessageViewProps) {
   return props.message.role === 'user' ? <Question {...props} /> : <Answer {...props} />;
 });
 
-function Question({ message: { content }, index, controller }: MessageViewProps) {
+function Question({ message: { content }, index, isUnanswered, controller }: MessageViewProps) {
   const [isEditing, setIsEditing] = useState(false);
   if (isEditing) {
     return (
@@ -42,6 +44,7 @@ function Question({ message: { content }, index, controller }: MessageViewProps)
       <div className="message-tools">
         <CopyButton text={content} />
         <IconButton icon="edit" label="Edit and send again" className="edit" onClick={() => setIsEditing(true)} />
+        {isUnanswered && <IconButton icon="retry" label="Answer" onClick={() => void controller.retry(index + 1)} />}
       </div>
     </li>
   );
