@@ -19,6 +19,7 @@ type Panel = 'settings' | 'statistics' | undefined;
 /** The whole page: conversations at the side, the open one in the middle, panels over them. */
 export function App() {
   const [isKeyWanted, setIsKeyWanted] = useState(false);
+  const [hasTriedKey, setHasTriedKey] = useState(false);
   const client = useMemo(() => new ServerClient({ keys: sessionStorage }), []);
   useEffect(() => {
     client.onKeyWanted = setIsKeyWanted;
@@ -97,7 +98,15 @@ export function App() {
         />
       )}
       {panel === 'statistics' && <StatisticsPanel client={client} onClose={() => setPanel(undefined)} />}
-      {isKeyWanted && <KeyDialog onKey={(key) => client.useKey(key)} />}
+      {isKeyWanted && (
+        <KeyDialog
+          wasRefused={hasTriedKey}
+          onKey={(key) => {
+            setHasTriedKey(true);
+            client.useKey(key);
+          }}
+        />
+      )}
     </div>
   );
 }

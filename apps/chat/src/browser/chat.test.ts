@@ -99,6 +99,25 @@ describe.skipIf(!chromiumPath)('the chat page', () => {
     expect(await editor.inputValue()).toBe('One');
     await editor.press('Escape');
     expect(await chat.questions.allTextContents()).toEqual(['One']);
+    expect(await chat.box.evaluate((box) => box === document.activeElement)).toBe(true);
+  });
+
+  it('leaves an edit and the list of conversations with Escape, while an answer goes on', async () => {
+    await chat.send('Go');
+    await chat.page.getByText('on and on and').waitFor();
+    await chat.questions.hover();
+    await chat.button('Edit and send again').click();
+    const editor = chat.page.getByRole('textbox', { name: 'Edit the message' });
+    await editor.press('Escape');
+    await editor.waitFor({ state: 'detached' });
+    await chat.page.setViewportSize({ width: 390, height: 780 });
+    await chat.button('Conversations').click();
+    await chat.button('Close the conversations').waitFor();
+    await chat.page.keyboard.press('Escape');
+    await chat.button('Close the conversations').waitFor({ state: 'detached' });
+    expect(await chat.button('Stop').count()).toBe(1);
+    await chat.page.keyboard.press('Escape');
+    await chat.answered(1);
   });
 
   it('copies an answer', async () => {

@@ -113,6 +113,22 @@ describe.skipIf(!chromiumPath)('conversations on the page', () => {
     expect(store.list().conversations.map(({ title }) => title)).toEqual(['About apples']);
   });
 
+  it('stay at their places in the history when one is left amid its answer', async () => {
+    const { page } = await openPage(browser, server.url);
+    const chat = new ChatPage(page);
+    await chat.ask('Short');
+    await chat.button('New conversation').click();
+    await chat.send('Long '.repeat(200));
+    await expect.poll(() => store.list().conversations.length).toBe(2);
+    await expect.poll(() => page.url()).toContain(store.list().conversations[0]!.id);
+    await page.goBack();
+    await expect.poll(() => chat.answers.allTextContents()).toEqual(['First: Short']);
+    const { id } = store.list().conversations.find(({ title }) => title === 'Short')!;
+    expect(new URL(page.url()).hash).toBe(`#${id}`);
+    await page.goForward();
+    await expect.poll(() => chat.questions.first().textContent()).toMatch(/^Long/);
+  });
+
   it('that are not there any more are told of', async () => {
     const { page } = await openPage(browser, `${server.url}/#%conv_0`);
     await page.getByText('The conversation could not be opened').waitFor();

@@ -148,8 +148,13 @@ describe.skipIf(!chromiumPath)('the safety of the page', () => {
     try {
       const { page } = await openPage(browser, keyed.url);
       const chat = new ChatPage(page);
+      // What no browser can send must not be kept: no request would leave the page any more.
+      await page.getByRole('textbox', { name: 'Key' }).fill('ключ');
+      await page.keyboard.press('Enter');
+      await page.getByText('A key has only letters').waitFor();
       await page.getByRole('textbox', { name: 'Key' }).fill('wrong');
       await page.keyboard.press('Enter');
+      await page.getByText('The server does not know this key.').waitFor();
       await page.getByRole('textbox', { name: 'Key' }).fill('the-key');
       await page.keyboard.press('Enter');
       expect(await chat.ask('Hello')).toBe('Yes.');

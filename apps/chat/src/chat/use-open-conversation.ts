@@ -8,23 +8,31 @@ export function useOpenConversation(controller: ChatController, { stored, refres
   useEffect(() => {
     if (!stored) return;
     let opening = new AbortController();
+    let isOpening = false;
     controller.onStored = (id) => {
-      if (controller.state.id === id && idInAddress() !== id) history.replaceState(null, '', `#${id}`);
+      // On the way to another one, what is stored last of this one must not take its place in the history.
+      const isHere = controller.state.id === id && !isOpening;
+      if (isHere && idInAddress() !== id) history.replaceState(null, '', `#${id}`);
       refresh();
     };
     const open = () => {
       const id = idInAddress();
-      if (id === (controller.state.id ?? '')) return;
       // Whoever goes from one to the next wants the last of them, whichever comes first.
       opening.abort();
+      isOpening = false;
+      if (id === (controller.state.id ?? '')) return;
       opening = new AbortController();
       const { signal } = opening;
-      if (id === '') controller.begin(controller.state);
-      else {
-        controller.open(id, signal).catch((error) => {
+      isOpening = id !== '';
+      if (!isOpening) return controller.begin(controller.state);
+      controller
+        .open(id, signal)
+        .catch((error) => {
           if (!signal.aborted) controller.report(`The conversation could not be opened: ${messageOf(error)}`);
+        })
+        .finally(() => {
+          if (!signal.aborted) isOpening = false;
         });
-      }
     };
     open();
     addEventListener('hashchange', open);

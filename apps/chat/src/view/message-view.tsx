@@ -23,14 +23,18 @@ export const MessageView = memo(function MessageView(props: MessageViewProps) {
 
 function Question({ message: { content }, index, isUnanswered, controller }: MessageViewProps) {
   const [isEditing, setIsEditing] = useState(false);
+  const leave = () => {
+    setIsEditing(false);
+    document.querySelector<HTMLTextAreaElement>('#message')?.focus();
+  };
   if (isEditing) {
     return (
       <li className="question">
         <MessageEditor
           text={content}
-          onCancel={() => setIsEditing(false)}
+          onCancel={leave}
           onSend={(text) => {
-            setIsEditing(false);
+            leave();
             void controller.send(text, index);
           }}
         />
@@ -41,7 +45,7 @@ function Question({ message: { content }, index, isUnanswered, controller }: Mes
     <li className="question">
       <h2 className="for-listeners">You</h2>
       <div className="bubble">{content}</div>
-      <div className="message-tools">
+      <div className={`message-tools ${isUnanswered ? 'shown' : ''}`}>
         <CopyButton text={content} />
         <IconButton icon="edit" label="Edit and send again" className="edit" onClick={() => setIsEditing(true)} />
         {isUnanswered && <IconButton icon="retry" label="Answer" onClick={() => void controller.retry(index + 1)} />}

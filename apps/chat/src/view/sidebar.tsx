@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { Conversations } from '../chat/use-conversations.ts';
 import type { ConversationSummary } from '../server/conversations.ts';
 import { Icon, IconButton } from './icons.tsx';
@@ -15,6 +15,17 @@ export interface SidebarProps {
 
 export function Sidebar({ conversations, openId, isOpen, onBegin, onClose, onDeleted }: SidebarProps) {
   const { stored, list, hasMore, problem, search, setSearch, loadMore, remove } = conversations;
+  useEffect(() => {
+    if (!isOpen) return;
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || event.isComposing) return;
+      // It closes what lies over the page; the answer beneath goes on.
+      event.stopImmediatePropagation();
+      onClose();
+    };
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  }, [isOpen, onClose]);
   return (
     <>
       <nav className="sidebar" aria-label="Conversations">
