@@ -64,7 +64,10 @@ export async function askStream(
         if (lastAt !== undefined) gapsMs.push(now - lastAt);
         lastAt = now;
       }
-      if (leaving && 'afterEvents' in leaving && numEvents >= leaving.afterEvents) controller.abort();
+      if (!leaving || !('afterEvents' in leaving) || numEvents < leaving.afterEvents) continue;
+      controller.abort();
+      // In Node 20 a read waits for ever when its request is aborted at the very moment that all of it has come.
+      break;
     }
   } catch (error) {
     if (!controller.signal.aborted) throw error;

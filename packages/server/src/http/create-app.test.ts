@@ -59,7 +59,7 @@ describe('guards', () => {
 });
 
 describe('CORS', () => {
-  it('answers preflights of allowed origins, without a key', async () => {
+  it('answers preflights of allowed origins, without a key (B47)', async () => {
     await start({ apiKeys: ['key'], allowedOrigins: [origin] });
     const response = await preflight(origin);
     expect([response.status, await response.text()]).toEqual([204, '']);
