@@ -42,6 +42,7 @@ export type { LoadProgress } from './model/progress.ts';
 export type { GenerateProfile, OpProfile } from './profile/op-profiler.ts';
 export { type OpWork, opWork, type StepShape, type StorageTypes, sumWork } from './profile/op-work.ts';
 export { leastSeconds, type RooflineCeilings } from './profile/roofline.ts';
+export { commonPrefixLength } from './session/common-prefix.ts';
 export type { EmbedOptions } from './session/embed-tokens.ts';
 export type { RowScores, ScoreOptions } from './session/evaluate-rows.ts';
 export type { CreateSessionOptions, PrefillResult, Session } from './session/session.ts';

@@ -1,5 +1,6 @@
 import { finishedPart, type LosslessJson } from '@hearth/chat-format';
 import { ContextLengthError } from '@hearth/core';
+import { commonPrefixLength } from '@hearth/engine';
 import { type ChatToRender, renderChatPrompt } from '../generation/chat-prompt.ts';
 import type { ServedModel } from '../models/served-model.ts';
 import type { DraftPrompt } from './draft.ts';
@@ -41,14 +42,14 @@ export async function composePrompt(
   const { contextLength } = served.model.info;
   if (whole.length >= contextLength) throw new ContextLengthError(whole.length + 1, contextLength);
   // A token at the cut may be another one now that more follows.
-  const tokenIds = finished.subarray(0, commonLength(whole, finished));
+  const tokenIds = finished.subarray(0, commonPrefixLength(whole, finished));
   const fixed = messages.slice(0, numLeadingSystemMessages(messages));
   return {
     tokenIds,
     numPromptTokens: whole.length,
     findAnchor: async (signal) => {
       if (fixed.length === 0 && rest.tools === null) return 0;
-      return commonLength(tokenIds, await render(fixed, '', signal));
+      return commonPrefixLength(tokenIds, await render(fixed, '', signal));
     },
   };
 }
@@ -57,11 +58,4 @@ function numLeadingSystemMessages(messages: readonly Message[]): number {
   const systemRoles: readonly (LosslessJson | undefined)[] = ['system', 'developer'];
   const index = messages.findIndex(({ role }) => !systemRoles.includes(role));
   return index < 0 ? messages.length : index;
-}
-
-function commonLength(a: Int32Array, b: Int32Array): number {
-  const most = Math.min(a.length, b.length);
-  let length = 0;
-  while (length < most && a[length] === b[length]) length++;
-  return length;
 }

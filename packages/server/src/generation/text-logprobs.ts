@@ -56,7 +56,12 @@ export class TextLogprobs {
     const piece = this.#detokenizer.push(tokenId);
     const isShown = !this.#tokenizer.isSpecial(tokenId) || this.#shownSpecialTokens.has(tokenId);
     const bytes = isShown ? [...this.#tokenizer.tokenBytes(tokenId)] : [];
-    this.#unfinished.push({ text: piece, bytes, logprob: logprob!, top: topLogprobs.map((top) => this.#top(top)) });
+    this.#unfinished.push({
+      text: piece,
+      bytes,
+      logprob: logprob!,
+      top: topLogprobs.map((top) => readTopLogprob(this.#tokenizer, top)),
+    });
     this.#tail = [...this.#tail, ...bytes.slice(-mostBytes)].slice(-mostBytes);
     if (piece !== '' && !endsInHalf(this.#tail)) {
       this.#held.push(this.#unfinished);
@@ -84,11 +89,15 @@ export class TextLogprobs {
     const last = tokens.pop();
     return last ? [...tokens, { ...last, text: last.text + rest.slice(0, numMissing) }] : [];
   }
+}
 
-  #top({ tokenId, logprob }: NonNullable<TextDelta['topLogprobs']>[number]): TopLogprob {
-    const bytes = [...this.#tokenizer.tokenBytes(tokenId)];
-    return { text: Buffer.from(bytes).toString(), bytes, logprob };
-  }
+/** A token that could have come, with its text. */
+export function readTopLogprob(
+  tokenizer: Pick<ModelTokenizer, 'tokenBytes'>,
+  { tokenId, logprob }: NonNullable<TextDelta['topLogprobs']>[number],
+): TopLogprob {
+  const bytes = [...tokenizer.tokenBytes(tokenId)];
+  return { text: Buffer.from(bytes).toString(), bytes, logprob };
 }
 
 /** Those of a text that is whole already. */

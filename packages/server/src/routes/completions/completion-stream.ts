@@ -1,9 +1,10 @@
 import type { GenerateResult, Generation } from '@hearth/engine';
 import { z } from 'zod';
+import { ChunkWriter } from '../../generation/chunk-writer.ts';
 import { inOrderOfArrival } from '../../generation/in-order-of-arrival.ts';
 import { TextLogprobs } from '../../generation/text-logprobs.ts';
 import { usageSchema } from '../../generation/usage.ts';
-import { JsonEvent } from '../../http/json-event.ts';
+import type { JsonEvent } from '../../http/json-event.ts';
 import type { RequestContext } from '../../http/request-context.ts';
 import {
   type AnswerOptions,
@@ -13,7 +14,7 @@ import {
   finishReasonSchema,
   headFields,
 } from './completion-answer.ts';
-import { LegacyLogprobs, type LegacyLogprobsJson, legacyLogprobsSchema } from './legacy-logprobs.ts';
+import { LegacyLogprobs, legacyLogprobsSchema } from './legacy-logprobs.ts';
 import type { Echo, StartedPrompt } from './start-completions.ts';
 
 export const completionChunkSchema = z
@@ -31,6 +32,8 @@ export const completionChunkSchema = z
   })
   .meta({ id: 'CompletionChunk' });
 
+type Choice = z.output<typeof completionChunkSchema>['choices'][0];
+
 export interface StreamOptions extends AnswerOptions {
   readonly includeUsage: boolean;
 }
@@ -41,7 +44,7 @@ export async function* completionChunks(
   started: readonly StartedPrompt[],
   options: StreamOptions,
 ): AsyncGenerator<JsonEvent> {
-  const write = new ChunkWriter(options);
+  const write = new ChunkWriter<Choice>(completionHead(options.head), options.includeUsage);
   const results: GenerateResult[][] = started.map(() => []);
   const texts = started.flatMap(({ echo, generations }, prompt) =>
     generations.map((generation, choice) =>
@@ -71,38 +74,20 @@ interface StreamedText {
 }
 
 async function* textChunks(
-  write: ChunkWriter,
+  write: ChunkWriter<Choice>,
   { echo, generation, index, logprobs, onEnd }: StreamedText,
 ): AsyncGenerator<JsonEvent> {
   const legacy = logprobs && new LegacyLogprobs();
-  if (echo) yield write.text(index, echo.text, legacy && echo.logprobs ? legacy.write(echo.logprobs) : null);
+  const chunk = (text: string, logprobs: Choice['logprobs'], reason: Choice['finish_reason'] = null) =>
+    write.choice({ index, text, logprobs, finish_reason: reason });
+  if (echo) yield chunk(echo.text, legacy && echo.logprobs ? legacy.write(echo.logprobs) : null);
   for await (const delta of generation) {
     const tokens = logprobs?.push(delta);
     if (delta.text === '' && !tokens?.length) continue;
-    yield write.text(index, delta.text, tokens?.length ? legacy!.write(tokens) : null);
+    yield chunk(delta.text, tokens?.length ? legacy!.write(tokens) : null);
   }
   const result = await generation.result;
   onEnd(result);
   const rest = logprobs?.finish(result);
-  yield write.text(index, '', rest?.length ? legacy!.write(rest) : null, finishReason(result));
-}
-
-/** Writes chunks as JSON, of which most is the same for all of an answer. */
-class ChunkWriter {
-  readonly #beginning: string;
-  readonly #end: string;
-
-  constructor({ head, includeUsage }: StreamOptions) {
-    this.#beginning = `${JSON.stringify(completionHead(head)).slice(0, -1)},"choices":[`;
-    this.#end = includeUsage ? '],"usage":null}' : ']}';
-  }
-
-  text(index: number, text: string, logprobs: LegacyLogprobsJson | null, reason: string | null = null): JsonEvent {
-    const choice = JSON.stringify({ index, text, logprobs, finish_reason: reason });
-    return new JsonEvent(this.#beginning + choice + this.#end);
-  }
-
-  usage(usage: z.output<typeof usageSchema>): JsonEvent {
-    return new JsonEvent(`${this.#beginning}],"usage":${JSON.stringify(usage)}}`);
-  }
+  yield chunk('', rest?.length ? legacy!.write(rest) : null, finishReason(result));
 }

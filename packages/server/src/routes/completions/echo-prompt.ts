@@ -1,5 +1,5 @@
 import type { Model } from '@hearth/engine';
-import type { TextLogprob } from '../../generation/text-logprobs.ts';
+import { readTopLogprob, type TextLogprob } from '../../generation/text-logprobs.ts';
 import type { RequestContext } from '../../http/request-context.ts';
 import type { Prompt } from './read-prompts.ts';
 
@@ -40,14 +40,10 @@ export async function scorePrompt(
       : { logprobs: [], topLogprobs: [] };
   // What it has computed stays in the cache, for the texts that follow.
   await session.dispose();
-  const bytesOf = (tokenId: number) => [...model.tokenizer.tokenBytes(tokenId)];
   return texts.map((text, index) => {
-    const bytes = bytesOf(tokenIds[index]!);
+    const bytes = [...model.tokenizer.tokenBytes(tokenIds[index]!)];
     if (index === 0) return { text, bytes, logprob: null, top: [] };
-    const top = topLogprobs![index - 1]!.map(({ tokenId, logprob }) => {
-      const bytes = bytesOf(tokenId);
-      return { text: Buffer.from(bytes).toString(), bytes, logprob };
-    });
+    const top = topLogprobs![index - 1]!.map((entry) => readTopLogprob(model.tokenizer, entry));
     return { text, bytes, logprob: logprobs[index - 1]!, top };
   });
 }
