@@ -36,7 +36,12 @@ export {
   type OutputParserOptions,
   outputMarkers,
 } from './output/output-parser.ts';
-export { detectReasoning, type ReasoningBlock, reasoningBlockAfter } from './output/reasoning-parser.ts';
+export {
+  detectReasoning,
+  type ReasoningBlock,
+  reasoningBlockAfter,
+  reasoningMarkers,
+} from './output/reasoning-parser.ts';
 export {
   type ForcedToolChoice,
   type ToolCallAlternative,

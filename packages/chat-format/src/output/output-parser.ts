@@ -1,6 +1,6 @@
 import { createCallId } from './call-id.ts';
 import type { OutputEvent } from './output-events.ts';
-import { type ReasoningBlock, ReasoningParser, type SplitText } from './reasoning-parser.ts';
+import { type ReasoningBlock, ReasoningParser, reasoningMarkers, type SplitText } from './reasoning-parser.ts';
 import { ToolCallParser } from './tool-call-parser.ts';
 import { type ToolCallStyle, toolCallSyntaxes } from './tool-call-style.ts';
 
@@ -62,7 +62,7 @@ export function createOutputParser(options: OutputParserOptions): OutputParser {
  * found without it unless they follow text.
  */
 export function outputMarkers({ reasoning, toolCallStyle }: OutputParserOptions): string[] {
-  const markers = reasoning === undefined ? [] : ['<think>', '</think>'];
+  const markers = reasoning === undefined ? [] : [reasoningMarkers.begin, reasoningMarkers.end];
   if (toolCallStyle === undefined) return markers;
   const { marker, endMarker } = toolCallSyntaxes[toolCallStyle];
   return [...markers, marker, ...(endMarker === undefined ? [] : [endMarker])];

@@ -13,17 +13,17 @@ export interface SplitText {
   content: string;
 }
 
-const beginMarker = '<think>';
-const endMarker = '</think>';
+/** What stands around the block in which a model thinks. */
+export const reasoningMarkers = { begin: '<think>', end: '</think>' } as const;
 
 /** Whether models with this template think between `<think>` and `</think>` before they answer. */
 export function detectReasoning(template: string): boolean {
-  return template.includes(beginMarker) || template.includes(endMarker);
+  return template.includes(reasoningMarkers.begin) || template.includes(reasoningMarkers.end);
 }
 
 /** How a rendered prompt leaves the reasoning block. */
 export function reasoningBlockAfter(prompt: string): ReasoningBlock {
-  return prompt.trimEnd().endsWith(beginMarker) ? 'open' : 'closed';
+  return prompt.trimEnd().endsWith(reasoningMarkers.begin) ? 'open' : 'closed';
 }
 
 /**
@@ -32,7 +32,7 @@ export function reasoningBlockAfter(prompt: string): ReasoningBlock {
  */
 export class ReasoningParser {
   #state: 'at start' | 'at block' | 'in block' | 'at content' | 'in content' = 'at start';
-  #marker = new MarkerFinder(beginMarker);
+  #marker = new MarkerFinder(reasoningMarkers.begin);
   /** What text is that comes instead of `<think>`. */
   readonly #isOpen: boolean;
 
@@ -77,7 +77,7 @@ export class ReasoningParser {
     const text = this.#marker.push(unit);
     if (this.#marker.isFound) {
       split.reasoning += text;
-      this.#marker = new MarkerFinder(endMarker);
+      this.#marker = new MarkerFinder(reasoningMarkers.end);
       this.#state = this.#state === 'at start' ? 'at block' : 'at content';
     } else if (this.#state === 'in block') {
       split.reasoning += text;
@@ -93,7 +93,7 @@ export class ReasoningParser {
       this.#state = 'in content';
       return;
     }
-    this.#marker = new MarkerFinder(endMarker);
+    this.#marker = new MarkerFinder(reasoningMarkers.end);
     this.#state = 'at block';
     for (const unit of text.split('')) this.#pushUnit(unit, split);
   }

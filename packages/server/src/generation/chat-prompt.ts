@@ -1,4 +1,10 @@
-import { type ChatMessage, type LosslessJson, type ReasoningBlock, reasoningBlockAfter } from '@hearth/chat-format';
+import {
+  type ChatMessage,
+  type LosslessJson,
+  type ReasoningBlock,
+  reasoningBlockAfter,
+  reasoningMarkers,
+} from '@hearth/chat-format';
 import { HearthError } from '@hearth/core';
 import type { RenderChatOptions } from '@hearth/engine';
 import { ApiError, badRequest } from '../http/api-error.ts';
@@ -49,10 +55,12 @@ export async function renderChatPrompt(served: ServedModel, chat: ChatToRender):
 function reasoningAfter(prompt: string, continued: string | undefined): ReasoningBlock | undefined {
   // A message that is gone on with is among its thoughts, or beyond them.
   if (continued !== undefined) {
-    return continued.lastIndexOf('<think>') > continued.lastIndexOf('</think>') ? 'open' : undefined;
+    return continued.lastIndexOf(reasoningMarkers.begin) > continued.lastIndexOf(reasoningMarkers.end)
+      ? 'open'
+      : undefined;
   }
   // In this way templates tell a model not to think.
-  return prompt.trimEnd().endsWith('</think>') ? undefined : reasoningBlockAfter(prompt);
+  return prompt.trimEnd().endsWith(reasoningMarkers.end) ? undefined : reasoningBlockAfter(prompt);
 }
 
 function textOf({ content }: ChatMessage): string {

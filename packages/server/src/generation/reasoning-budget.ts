@@ -1,6 +1,7 @@
 import type { ReasoningBlock } from '@hearth/chat-format';
 import type { TokenMask } from '@hearth/core';
 import type { TokenConstraint } from '@hearth/engine';
+import { createTokenMask } from '@hearth/sampler';
 import { firstState, nextState, type ReasoningState } from './reasoning-state.ts';
 import type { ReasoningTokens } from './reasoning-tokens.ts';
 
@@ -47,7 +48,7 @@ export class ReasoningBudget implements TokenConstraint {
     let state = this.#state;
     for (const [position, innerMask] of innerMasks.entries()) {
       const [forced] = state.ending;
-      masks.push(forced === undefined ? innerMask : this.#only(forced));
+      masks.push(forced === undefined ? innerMask : createTokenMask(this.#options.vocabSize, [forced]));
       const guess = guesses[position];
       if (guess === undefined || (forced !== undefined && guess !== forced)) break;
       state = this.#next(state, guess, numKnown + position);
@@ -64,11 +65,5 @@ export class ReasoningBudget implements TokenConstraint {
     const { budget, tokens } = this.#options;
     if (reasoning.phase !== 'block' || reasoning.numTokens < budget) return { reasoning, ending: [] };
     return { reasoning, ending: /^$|\n$/.test(reasoning.tail) ? tokens.endIds : tokens.endLineIds };
-  }
-
-  #only(tokenId: number): TokenMask {
-    const mask = new Uint32Array(Math.ceil(this.#options.vocabSize / 32));
-    mask[tokenId >>> 5] = 1 << (tokenId & 31);
-    return mask;
   }
 }

@@ -1,5 +1,7 @@
-import type { ReasoningBlock } from '@hearth/chat-format';
-import { endMarker, type ReasoningTokens } from './reasoning-tokens.ts';
+import { type ReasoningBlock, reasoningMarkers } from '@hearth/chat-format';
+import type { ReasoningTokens } from './reasoning-tokens.ts';
+
+const endMarker = reasoningMarkers.end;
 
 /**
  * Where a text is: before a block that the model may open, in the block, in the line feeds after it, or in the answer, of

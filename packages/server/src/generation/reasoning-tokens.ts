@@ -1,7 +1,7 @@
+import { reasoningMarkers } from '@hearth/chat-format';
 import type { Model } from '@hearth/engine';
 
-const beginMarker = '<think>';
-export const endMarker = '</think>';
+const { begin: beginMarker, end: endMarker } = reasoningMarkers;
 
 /** The tokens of a vocabulary that have to do with the block in which a model thinks. */
 export interface ReasoningTokens {
