@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Checkpoint, convertToGguf, openCheckpoint } from '@hearth/checkpoint';
 import { type Backend, UnsupportedError } from '@hearth/core';
-import { createCpuBackend, KernelsLoadError } from '@hearth/kernels';
 import { buildModel, modelFamilies } from '@hearth/models';
 import { createReferenceBackend } from '@hearth/reference';
 import { afterAll, describe, expect, it } from 'vitest';
+import { kernelsOrNull } from './__fixtures__/kernels-or-null.ts';
 import { describeReport } from './describe-report.ts';
 import { bundledGoldens } from './find-goldens.ts';
 import { openGoldenModel } from './golden-model.ts';
@@ -25,11 +25,7 @@ const beyondGguf: Readonly<Record<string, string>> = {
   'hearth/tiny-qwen3-moe-mixed': 'mlp_only_layers',
 };
 const reference = createReferenceBackend();
-/** The native kernels, where they are built; the checks that everything runs say when they are not. */
-const kernels = await createCpuBackend({ numThreads: 2 }).catch((error: unknown) => {
-  if (error instanceof KernelsLoadError) return null;
-  throw error;
-});
+const kernels = await kernelsOrNull();
 
 afterAll(async () => {
   await reference.dispose();

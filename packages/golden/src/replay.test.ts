@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { type Checkpoint, type CheckpointTensor, encodeElements, openCheckpoint, readTensor } from '@hearth/checkpoint';
 import { type Backend, MemoryFile, type WeightDtype } from '@hearth/core';
-import { createCpuBackend, KernelsLoadError } from '@hearth/kernels';
 import { createReferenceBackend } from '@hearth/reference';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kernelsOrNull } from './__fixtures__/kernels-or-null.ts';
 import { describeReport } from './describe-report.ts';
 import { findGoldens } from './find-goldens.ts';
 import { type Goldens, openGoldens } from './goldens.ts';
@@ -11,11 +11,7 @@ import { planReplay, type ReplayOptions, replayGoldens } from './replay.ts';
 
 const fixture = fileURLToPath(new URL('../fixtures/tiny-llama/', import.meta.url));
 
-/** The native kernels, where they are built; the checks that everything runs say when they are not. */
-const kernels = await createCpuBackend({ numThreads: 2 }).catch((error: unknown) => {
-  if (error instanceof KernelsLoadError) return null;
-  throw error;
-});
+const kernels = await kernelsOrNull();
 
 let backend: Backend;
 let goldens: Goldens;

@@ -1,5 +1,6 @@
 import { reasoningMarkers } from '@hearth/chat-format';
 import type { Model } from '@hearth/engine';
+import { oncePer } from './once-per.ts';
 
 const { begin: beginMarker, end: endMarker } = reasoningMarkers;
 
@@ -23,18 +24,8 @@ export interface ReasoningTokens {
   readonly overshooting: readonly (readonly number[])[];
 }
 
-const known = new WeakMap<Model, Promise<ReasoningTokens>>();
-
 /** The same for each request: the vocabulary is looked through once. */
-export function reasoningTokensOf(model: Model): Promise<ReasoningTokens> {
-  let tokens = known.get(model);
-  if (!tokens) {
-    tokens = findReasoningTokens(model);
-    known.set(model, tokens);
-    tokens.catch(() => known.delete(model));
-  }
-  return tokens;
-}
+export const reasoningTokensOf = oncePer(findReasoningTokens);
 
 async function findReasoningTokens({ tokenizer }: Model): Promise<ReasoningTokens> {
   const encode = async (text: string) => [...(await tokenizer.encode(text, { addBos: false, specialTokens: 'parse' }))];

@@ -1,4 +1,5 @@
 import type { ModelTokenizer } from '@hearth/engine';
+import { oncePer } from '../../generation/once-per.ts';
 import { badRequest } from '../../http/api-error.ts';
 
 /** Tokens of a model that was trained to write what stands between two texts. */
@@ -41,18 +42,8 @@ const knownEnds = [
 
 type Encoder = Pick<ModelTokenizer, 'encode'>;
 
-const found = new WeakMap<Encoder, Promise<FillTokens | undefined>>();
-
 /** The tokens for it, looked for once; undefined for a model without them. */
-export function fillTokens(tokenizer: Encoder): Promise<FillTokens | undefined> {
-  const known = found.get(tokenizer);
-  if (known) return known;
-  const tokens = findFillTokens(tokenizer);
-  found.set(tokenizer, tokens);
-  // A failure, as of a tokenizer that is disposed of, says nothing about the next time.
-  tokens.catch(() => found.delete(tokenizer));
-  return tokens;
-}
+export const fillTokens = oncePer(findFillTokens);
 
 async function findFillTokens(tokenizer: Encoder): Promise<FillTokens | undefined> {
   for (const markers of knownMarkers) {
