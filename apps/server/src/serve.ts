@@ -15,7 +15,8 @@ import type { Settings } from './settings/settings.ts';
 
 /**
  * Serves models until the signal fires. Then it refuses new requests, lets those that run end within the drain limit, and
- * sets exit code 0. What cannot work (settings, keys, certificate, models, conversations, port) fails before the first request is taken.
+ * sets exit code 0. What cannot work (settings, keys, certificate, models, conversations, port) fails before the first request
+ * is taken.
  *
  * @throws UsageError | ListenError | AbortError, and what finding and loading models throws
  */

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { packageVersion } from '@hearth/command-line';
 
-/** The version of this package. Its manifest lies one folder above both the sources and the build. */
+/** The version of this package. */
 export function serverVersion(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
-  return manifest.version;
+  return packageVersion(import.meta.url);
 }

@@ -20,6 +20,7 @@ export {
   type OpenedWithDraft,
   openWithDraft,
 } from './model-with-draft.ts';
+export { packageVersion } from './package-version.ts';
 export { parseNumber, parseWhole } from './parse-number.ts';
 export { parseSize } from './parse-size.ts';
 export { pullProgress } from './pull-progress.ts';

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AnswerChecker } from './__fixtures__/answer-checker.ts';
 import { arbitraryFromSchema } from './__fixtures__/arbitrary-from-schema.ts';
+import { fuzz, numFuzzRuns } from './__fixtures__/fuzz.ts';
 import { parseMetrics, sampleValue } from './__fixtures__/metrics-text.ts';
 import { mutatedJson, writeJson } from './__fixtures__/mutated-json.ts';
 import { requestHints, withoutContradictions } from './__fixtures__/request-hints.ts';
@@ -12,10 +13,6 @@ import type { AnyJson } from './__fixtures__/test-server.ts';
 import { createServer, type HearthServer } from './index.ts';
 import { openApiPath } from './openapi/open-api-path.ts';
 import { allRoutes } from './routes/all-routes.ts';
-
-// `FUZZ_SEED=… FUZZ_RUNS=…` looks elsewhere, and for longer.
-const seed = Number(process.env.FUZZ_SEED ?? 1);
-const numRuns = Number(process.env.FUZZ_RUNS ?? 60);
 
 let server: HearthServer;
 let model: Model;
@@ -53,14 +50,6 @@ async function post(
   return response.status;
 }
 
-/** Fails with the request that went wrong, made as small as it still goes wrong. */
-function fuzz<T>(values: fc.Arbitrary<T>, send: (value: T) => Promise<unknown>): Promise<void> {
-  return fc.assert(
-    fc.asyncProperty(values, async (value) => void (await send(value))),
-    { seed, numRuns },
-  );
-}
-
 describe.each(allRoutes.filter(({ body }) => body))('POST $path', ({ path }) => {
   const bodies = () => {
     const { schema } = document.paths[path].post.requestBody.content['application/json'];
@@ -74,7 +63,7 @@ describe.each(allRoutes.filter(({ body }) => body))('POST $path', ({ path }) => 
       statuses.push(await post(path, body));
     });
     // Else most of it was refused before it came to anything.
-    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(numRuns / 10);
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(numFuzzRuns / 10);
   });
 
   it('answers bodies with mistakes as described, too', async () => {

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { scriptedModel, type templates } from '../../__fixtures__/scripted-chat.ts';
-import { type AnyJson, type TestServer, testServer } from '../../__fixtures__/test-server.ts';
+import { scriptedServer } from '../../__fixtures__/scripted-server.ts';
+import type { AnyJson, TestServer } from '../../__fixtures__/test-server.ts';
 
-const path = '/v1/chat/completions';
 const hi = [{ role: 'user', content: 'hi' }];
 const call = '<tool_call>\n{"name": "clock", "arguments": {"zone": "UTC"}}\n</tool_call>';
 const tools = [
@@ -15,16 +14,10 @@ const tools = [
 
 let test: TestServer;
 
-async function serve(reply: string | ((prompt: string) => string), template?: keyof typeof templates) {
-  test = await testServer(await scriptedModel(reply, template));
-  return {
-    answer: async (body: object) => (await test.json(path, { messages: hi, temperature: 0, ...body })).body,
-    events: (body: object) => test.events(path, { messages: hi, stream: true, temperature: 0, ...body }),
-    refusal: async (body: object) => {
-      const { status, body: answer } = await test.json(path, { messages: hi, ...body });
-      return { status, param: answer.error?.param, message: answer.error?.message };
-    },
-  };
+async function serve(...script: Parameters<typeof scriptedServer>) {
+  const served = await scriptedServer(...script);
+  test = served.test;
+  return served;
 }
 
 afterEach(() => test.server.dispose());

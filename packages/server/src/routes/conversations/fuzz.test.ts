@@ -4,15 +4,12 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AnswerChecker } from '../../__fixtures__/answer-checker.ts';
 import { arbitraryFromSchema } from '../../__fixtures__/arbitrary-from-schema.ts';
+import { fuzz, numFuzzRuns } from '../../__fixtures__/fuzz.ts';
 import { mutatedJson, writeJson } from '../../__fixtures__/mutated-json.ts';
 import type { AnyJson } from '../../__fixtures__/test-server.ts';
 import { createServer, type HearthServer } from '../../index.ts';
 import { openApiPath } from '../../openapi/open-api-path.ts';
 import { conversationRoutes } from './conversation-routes.ts';
-
-// `FUZZ_SEED=… FUZZ_RUNS=…` looks elsewhere, and for longer.
-const seed = Number(process.env.FUZZ_SEED ?? 1);
-const numRuns = Number(process.env.FUZZ_RUNS ?? 60);
 
 const store: ConversationStore = openConversationStore(':memory:');
 const { id } = store.create({ title: 'there' });
@@ -34,14 +31,6 @@ afterAll(async () => {
   await server.dispose();
   store.close();
 });
-
-/** Fails with the request that went wrong, made as small as it still goes wrong. */
-function fuzz<T>(values: fc.Arbitrary<T>, send: (value: T) => Promise<unknown>): Promise<void> {
-  return fc.assert(
-    fc.asyncProperty(values, async (value) => void (await send(value))),
-    { seed, numRuns },
-  );
-}
 
 const routes = conversationRoutes(store).map(({ method, path, body }) => ({ method, path: openApiPath(path), body }));
 
@@ -67,7 +56,7 @@ describe.each(routes.filter(({ body }) => body))('$method $path', ({ method, pat
     await fuzz(bodies().map(writeJson), async (body) => {
       statuses.push(await send(method, path, url, body));
     });
-    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(numRuns / 2);
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(numFuzzRuns / 2);
   });
 
   it('answers bodies with mistakes as described, too', async () => {
